@@ -1,0 +1,41 @@
+# Works with nothing but Python 3.11+ and make; everything is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .stamps
+
+.PHONY: demo test lint bench clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/core: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/dev: $(STAMPS)/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(STAMPS)/torch: $(STAMPS)/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	@touch $@
+
+# A first figure, its claims, and where the picture is.
+demo: $(STAMPS)/core
+	$(BIN)/latebloom reproduce beyond-l2/fig3 --out out
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+# PyTorch is only one of the yardsticks: without it the comparison is left out.
+bench: $(STAMPS)/torch
+	$(BIN)/latebloom bench
+
+clean:
+	rm -rf $(VENV) $(STAMPS) out

@@ -1,0 +1,91 @@
+"""latebloom: a laboratory for delayed generalisation (grokking).
+
+The public names, one by one. They are loaded when first used, so that `import latebloom`
+and `latebloom --help` do not wait for JAX.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from latebloom import figures, penalties, probes, problems, theory
+    from latebloom.methods import (
+        AcceleratedProximalGradient,
+        GradientDescent,
+        Optax,
+        ProjectedSubgradient,
+        ProximalGradient,
+    )
+    from latebloom.milestones import Milestones
+    from latebloom.outcome import Outcome
+    from latebloom.penalties import L1, L2, L2Norm, Lp, OnParts
+    from latebloom.run import Run
+    from latebloom.store import Store
+    from latebloom.theory import oracles
+    from latebloom.training import train, train_batch
+
+_HOMES = {
+    "problems": "latebloom.problems",
+    "penalties": "latebloom.penalties",
+    "methods": "latebloom.methods",
+    "probes": "latebloom.probes",
+    "theory": "latebloom.theory",
+    "oracles": "latebloom.theory.oracles",
+    "figures": "latebloom.figures",
+    "AcceleratedProximalGradient": "latebloom.methods",
+    "GradientDescent": "latebloom.methods",
+    "Optax": "latebloom.methods",
+    "ProjectedSubgradient": "latebloom.methods",
+    "ProximalGradient": "latebloom.methods",
+    "L1": "latebloom.penalties",
+    "L2": "latebloom.penalties",
+    "L2Norm": "latebloom.penalties",
+    "Lp": "latebloom.penalties",
+    "OnParts": "latebloom.penalties",
+    "Milestones": "latebloom.milestones",
+    "Outcome": "latebloom.outcome",
+    "Run": "latebloom.run",
+    "Store": "latebloom.store",
+    "train": "latebloom.training",
+    "train_batch": "latebloom.training",
+}
+__version__ = "0.1.0"
+__all__ = [
+    "L1",
+    "L2",
+    "AcceleratedProximalGradient",
+    "GradientDescent",
+    "L2Norm",
+    "Lp",
+    "Milestones",
+    "OnParts",
+    "Optax",
+    "Outcome",
+    "ProjectedSubgradient",
+    "ProximalGradient",
+    "Run",
+    "Store",
+    "figures",
+    "methods",
+    "oracles",
+    "penalties",
+    "probes",
+    "problems",
+    "theory",
+    "train",
+    "train_batch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"latebloom has no {name!r}; its names: {', '.join(__all__)}")
+    module = importlib.import_module(home)
+    return module if home.rpartition(".")[2] == name else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

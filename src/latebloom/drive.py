@@ -1,0 +1,281 @@
+"""The host's side of a run: feeds the compiled loop, collects records, pins crossings, listens for Ctrl-C.
+
+A batch is split into shards, one a core; each shard is advanced by the same compiled program in
+its own thread (JAX releases the interpreter lock while it runs).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from latebloom import loop, milestones
+from latebloom.errors import InputError
+from latebloom.loop import CAPACITY, Lane, Point, Progress
+from latebloom.milestones import Milestone, Watch
+from latebloom.progress import ProgressBar
+
+CALL_SECONDS = 0.2  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
+FIRST_QUOTA = 2_000  # steps of the first call, before the speed is known
+
+Rows = dict[str, np.ndarray]
+OnRecords = Callable[[int, Rows], None]
+
+
+@dataclass
+class LaneResult:
+    """What one lane gave: its records, its milestones, its last point."""
+
+    rows: list[Rows] = field(default_factory=list)
+    extra_rows: list[Rows] = field(default_factory=list)
+    milestones: list[Milestone] = field(default_factory=list)
+    point: Point | None = None
+    broken_at: int | None = None
+    not_finite: bool = False
+    interrupted: bool = False
+    stopped: bool = False
+    steps_run: int = 0
+
+    def scheduled(self, column: str) -> np.ndarray:
+        """One column of the scheduled records."""
+        return np.concatenate([rows[column] for rows in self.rows])
+
+    def columns(self) -> Rows:
+        """All records, those at exact crossings included, in order of step and each step once."""
+        tables = self.rows + self.extra_rows
+        joined = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
+        _, order = np.unique(joined["step"], return_index=True)
+        return {name: values[order] for name, values in joined.items()}
+
+
+def stack(lanes: Sequence[Lane]) -> Lane:
+    """Lanes of one structure as one pytree with a leading axis."""
+    structures = {jax.tree.structure(lane) for lane in lanes}
+    shapes = {tuple(np.shape(leaf) for leaf in jax.tree.leaves(lane)) for lane in lanes}
+    if len(structures) > 1 or len(shapes) > 1:
+        raise InputError(
+            "the runs of a batch must have one structure (same kinds of problem, method, penalty and probes, same "
+            "sizes); they may differ in seed, strength, learning rate and initial scale: make one batch a structure"
+        )
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *lanes)
+
+
+class Shard:
+    """Some lanes of a batch, advanced together."""
+
+    def __init__(self, numbers: Sequence[int], lanes: Sequence[Lane], schedules: Sequence[np.ndarray]):
+        self.numbers = list(numbers)
+        self.lanes = stack(lanes)
+        self.schedules = list(schedules)
+        self.positions = np.zeros(len(lanes), dtype=int)
+        self.steps = np.zeros(len(lanes), dtype=np.int64)
+        self.done = np.zeros(len(lanes), dtype=bool)
+        self.results = [LaneResult() for _ in lanes]
+        self.quota = FIRST_QUOTA
+        self.progress: Progress = loop.begin(self.lanes)
+
+    def warm_up(self) -> None:
+        """Compiles, by advancing nothing."""
+        nothing = np.zeros(len(self.numbers), dtype=np.int64)
+        jax.block_until_ready(self._advance(self.progress, [np.zeros(0)] * len(self.numbers), nothing)[2])
+
+    def _advance(self, progress: Progress, targets: Sequence[np.ndarray], stops: np.ndarray):
+        table = np.zeros((len(targets), CAPACITY), dtype=np.int64)
+        for lane, wanted in enumerate(targets):
+            table[lane, : len(wanted)] = wanted
+        counts = np.array([len(wanted) for wanted in targets], dtype=np.int64)
+        return loop.advance(self.lanes, progress, table, counts, np.asarray(stops, dtype=np.int64))
+
+    def _plan(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """The records to make in the next call, and where to pause, lane by lane."""
+        targets, stops = [], self.steps.copy()
+        for lane, schedule in enumerate(self.schedules):
+            upcoming = schedule[self.positions[lane] :][:CAPACITY]
+            limit = self.steps[lane] + self.quota
+            wanted = upcoming[upcoming <= limit] if not self.done[lane] else upcoming[:0]
+            targets.append(wanted)
+            if not self.done[lane]:
+                stops[lane] = wanted[-1] if len(wanted) == CAPACITY else min(limit, schedule[-1])
+        return targets, stops
+
+    def call(self, on_records: OnRecords | None) -> int:
+        """One call into the compiled loop; returns the number of steps made."""
+        targets, stops = self._plan()
+        started = time.perf_counter()
+        progress, rows, filled = jax.block_until_ready(self._advance(self.progress, targets, stops))
+        self.quota = int(np.clip(CALL_SECONDS / (time.perf_counter() - started), 0.25, 8.0) * self.quota) + 1
+        self.progress = progress
+        self._collect(targets, jax.tree.map(np.asarray, rows), np.asarray(filled), on_records)
+        steps = np.asarray(progress.point.step)
+        made = int((steps - self.steps).sum())
+        self.steps = steps
+        return made
+
+    def _collect(self, targets, rows: Rows, filled: np.ndarray, on_records: OnRecords | None) -> None:
+        broken, ended = np.asarray(self.progress.broken), np.asarray(self.progress.done)
+        for lane, result in enumerate(self.results):
+            if self.done[lane]:
+                continue
+            count = int(filled[lane])
+            self.positions[lane] += count
+            keep = count - int(broken[lane])  # the record that found the loss beyond its limit is not kept
+            if keep > 0:
+                table = {"step": targets[lane][:keep]} | {name: v[lane, :keep] for name, v in rows.items()}
+                result.rows.append(table)
+                if on_records is not None:
+                    on_records(self.numbers[lane], table)
+            result.stopped = bool(ended[lane] and not broken[lane])
+            self.done[lane] = ended[lane] or self.positions[lane] == len(self.schedules[lane])
+
+    def finish(self, cancelled: bool) -> None:
+        """Closes an interrupted run with a record where it stands, notes the last points, pins crossings."""
+        if cancelled:
+            self._record_here()
+        broken = np.asarray(self.progress.broken)
+        for lane, result in enumerate(self.results):
+            result.steps_run += int(self.steps[lane])
+            where = self.progress.anchor if broken[lane] else self.progress.point
+            result.point = jax.tree.map(lambda leaf, lane=lane: np.asarray(leaf[lane]), where)
+        if broken.any():
+            self._pin_break(broken)
+        for which in range(len(self.progress.first)):
+            self._pin_watch(which)
+
+    def _record_here(self) -> None:
+        unfinished = ~self.done
+        here = [np.array([step]) if open_ else np.zeros(0) for step, open_ in zip(self.steps, unfinished, strict=True)]
+        self.progress, rows, filled = self._advance(self.progress, here, self.steps)
+        self._collect(here, jax.tree.map(np.asarray, rows), np.asarray(filled), None)
+        for result, open_ in zip(self.results, unfinished, strict=True):
+            result.interrupted = bool(open_)
+
+    def _pin_break(self, broken: np.ndarray) -> None:
+        """Finds the exact step at which the loss left its limit, and whether it was still finite there."""
+        ends = np.asarray(self.progress.point.step)
+        found = self._pin_steps(-1, self.progress.anchor, np.where(broken, ends, -1))[:, 1]
+        exact = np.where(broken & (found >= 0), found, ends)
+        rows = self._records_at(self.progress.anchor, np.where(broken, exact, -1))
+        for lane in np.flatnonzero(broken):
+            self.results[lane].broken_at = int(exact[lane])
+            self.results[lane].not_finite = not np.isfinite(rows[lane]["train_loss"][0])
+
+    def _pin_watch(self, which: int) -> None:
+        """Pins the first and the stable crossing of one watched probe, and records the state there."""
+        column = self.lanes.watched[which].column
+        thresholds = np.asarray(self.lanes.thresholds)[:, which]
+        seen = [
+            milestones.find(Watch(column, column, float(t)), result.scheduled("step"), result.scheduled(column))
+            for t, result in zip(thresholds, self.results, strict=True)
+        ]
+        for kind, held in (("first", self.progress.first[which]), ("stable", self.progress.latest[which])):
+            crossings = [getattr(milestone, kind) for milestone in seen]
+            ends = np.array([-1 if c is None else c.bracket[1] for c in crossings])
+            found = self._pin_steps(which, held, ends)
+            # Below before the first step, the milestone is step 0; never above in the bracket, its first step.
+            after_last_above = np.where(found[:, 2] >= 0, found[:, 2], np.asarray(held.step)) + 1
+            exact = np.where(ends <= 0, ends, found[:, 0] if kind == "first" else after_last_above)
+            seen = [
+                milestones.pin(m, **{kind: int(e)}) if c is not None and e >= 0 else m
+                for m, c, e in zip(seen, crossings, exact, strict=True)
+            ]
+            for result, row in zip(self.results, self._records_at(held, exact), strict=True):
+                result.extra_rows += [row] if row else []
+        for result, milestone in zip(self.results, seen, strict=True):
+            result.milestones.append(milestone)
+
+    def _pin_steps(self, which: int, points: Point, stops: np.ndarray) -> np.ndarray:
+        """First step below, first above and last above in (point, stop], in windows short enough to be interrupted."""
+        found = np.full((len(self.numbers), 3), -1, dtype=np.int64)
+        at = np.asarray(points.step)
+        while (at < stops).any():
+            window = np.minimum(stops, at + self.quota)
+            points, new = loop.pin(self.lanes, which, self.progress.limit, points, np.maximum(window, at))
+            new = np.asarray(new)
+            found[:, :2] = np.where(found[:, :2] < 0, new[:, :2], found[:, :2])
+            found[:, 2] = np.maximum(found[:, 2], new[:, 2])
+            for result, made in zip(self.results, np.maximum(window - at, 0), strict=True):
+                result.steps_run += int(made)
+            at = np.asarray(points.step)
+        return found
+
+    def _records_at(self, points: Point, steps: np.ndarray) -> list[Rows]:
+        """One record a lane at the given step, run from `points`; nothing where the step is not after the point."""
+        starts = np.asarray(points.step)
+        wanted = [np.array([step]) if step > start else np.zeros(0) for step, start in zip(steps, starts, strict=True)]
+        fresh = eqx.tree_at(
+            lambda p: (p.point, p.anchor, p.done), self.progress, (points, points, jnp.zeros_like(self.progress.done))
+        )
+        _, rows, _ = self._advance(fresh, wanted, np.maximum(steps, starts))
+        rows = jax.tree.map(np.asarray, rows)
+        return [
+            {"step": at.astype(np.int64)} | {name: v[lane, :1] for name, v in rows.items()} if len(at) else {}
+            for lane, at in enumerate(wanted)
+        ]
+
+
+def drive(
+    lanes: Sequence[Lane],
+    schedules: Sequence[np.ndarray],
+    *,
+    label: str = "training",
+    on_records: OnRecords | None = None,
+    show_progress: bool | None = None,
+) -> list[LaneResult]:
+    """Runs every lane to the end of its schedule, an event, or Ctrl-C."""
+    shards = _split(lanes, schedules)
+    shards[0].warm_up()  # compile once, here, rather than once in every thread
+    cancel = threading.Event()
+    counts = [0] * len(shards)
+
+    def work(number: int) -> None:
+        shard = shards[number]
+        while not (shard.done.all() or cancel.is_set()):
+            counts[number] += shard.call(on_records)
+        shard.finish(cancel.is_set())
+
+    total = sum(int(schedule[-1]) for schedule in schedules)
+    with ThreadPoolExecutor(len(shards)) as pool, ProgressBar(label, total, enabled=show_progress) as bar:
+        futures = [pool.submit(work, number) for number in range(len(shards))]
+        pending: set[Any] = set(futures)
+        while pending:
+            try:
+                pending = wait(pending, timeout=0.05).not_done
+                bar.update(sum(counts))
+            except KeyboardInterrupt:
+                if cancel.is_set():
+                    raise
+                cancel.set()
+        for future in futures:
+            future.result()
+    return _in_order(shards, len(lanes))
+
+
+def _split(lanes: Sequence[Lane], schedules: Sequence[np.ndarray]) -> list[Shard]:
+    """Shards of equal size and similar work, so that one program serves all and no core waits long."""
+    count = min(os.cpu_count() or 1, len(lanes))
+    order = sorted(range(len(lanes)), key=lambda lane: -int(schedules[lane][-1]))
+    groups = [order[number::count] for number in range(count)]
+    size = max(len(group) for group in groups)
+    shards = []
+    for group in groups:
+        padding = [group[-1]] * (size - len(group))
+        idle = [np.zeros(1, dtype=np.int64)] * len(padding)
+        numbers = [*group, *([-1] * len(padding))]
+        records = [schedules[lane] for lane in group] + idle
+        shards.append(Shard(numbers, [lanes[lane] for lane in group + padding], records))
+    return shards
+
+
+def _in_order(shards: Sequence[Shard], count: int) -> list[LaneResult]:
+    by_number = {n: r for shard in shards for n, r in zip(shard.numbers, shard.results, strict=True) if n >= 0}
+    return [by_number[number] for number in range(count)]

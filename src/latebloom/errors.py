@@ -1,0 +1,88 @@
+"""What goes wrong, in sentences: every error says what to type instead."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+
+class LatebloomError(Exception):
+    """Base of every error raised on purpose; the command line prints it as one line."""
+
+
+class InputError(LatebloomError, ValueError):
+    """A value that cannot be used: refused where it is given, before anything runs."""
+
+
+class UnknownNameError(InputError):
+    """A name that is not in the table it was looked up in."""
+
+
+class CapabilityError(LatebloomError, TypeError):
+    """A combination that cannot work, e.g. a proximal method with a penalty without a prox."""
+
+
+class MissingExtraError(LatebloomError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class LatebloomWarning(UserWarning):
+    """Something that will probably not do what was meant, but can go on."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+    """The error for an unknown name, with the closest known one.
+
+    >>> print(unknown_name("penalty", "l_1", ["l1", "l2"]))
+    unknown penalty 'l_1': did you mean 'l1'? Known: l1, l2
+    """
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.3)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return UnknownNameError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}")
+
+
+def check_number(
+    what: str,
+    value: float,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+    below: float = math.inf,
+) -> float:
+    """`value` as a float if it is finite and within the bounds, else an `InputError`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be a number, not {value!r}: write e.g. {what}=1e-3") from None
+    inside = least <= number <= most and above < number < below
+    if not math.isfinite(number) or not inside:
+        raise InputError(f"{what}={value!r} is not allowed: {what} must be {_range(least, above, most, below)}")
+    return number
+
+
+def check_count(what: str, value: int, *, least: int = 1, most: int | None = None) -> int:
+    """`value` as an int if it is a whole number within the bounds, else an `InputError`."""
+    number = check_number(what, value, least=least, most=math.inf if most is None else most)
+    if number != int(number):
+        raise InputError(f"{what}={value!r} is not allowed: {what} must be a whole number, e.g. {round(number)}")
+    return int(number)
+
+
+def check_choice(what: str, value: str, known: Iterable[str]) -> str:
+    """`value` if it is one of `known`, else an error that suggests the closest."""
+    known = tuple(known)
+    if value not in known:
+        raise unknown_name(what, str(value), known)
+    return value
+
+
+def _range(least: float, above: float, most: float, below: float) -> str:
+    parts = ["finite"]
+    parts += [f"at least {least:g}"] if least > -math.inf else []
+    parts += [f"above {above:g}"] if above > -math.inf else []
+    parts += [f"at most {most:g}"] if most < math.inf else []
+    parts += [f"below {below:g}"] if below < math.inf else []
+    return " and ".join(parts)

@@ -1,0 +1,26 @@
+"""How one discrete step is made."""
+
+from latebloom.methods.accelerated_proximal_gradient import AcceleratedProximalGradient
+from latebloom.methods.base import AbstractMethod, State
+from latebloom.methods.gradient_descent import GradientDescent
+from latebloom.methods.optax import Optax
+from latebloom.methods.projected_subgradient import ProjectedSubgradient
+from latebloom.methods.proximal_gradient import ProximalGradient
+from latebloom.record import Record
+
+# What the command line can build by name.
+TABLE: dict[str, type[Record]] = {
+    cls.name(): cls
+    for cls in (GradientDescent, ProjectedSubgradient, ProximalGradient, AcceleratedProximalGradient, Optax)
+}
+
+__all__ = [
+    "TABLE",
+    "AbstractMethod",
+    "AcceleratedProximalGradient",
+    "GradientDescent",
+    "Optax",
+    "ProjectedSubgradient",
+    "ProximalGradient",
+    "State",
+]

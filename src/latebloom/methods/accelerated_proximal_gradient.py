@@ -1,0 +1,34 @@
+"""Accelerated proximal gradient descent (FISTA)."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.methods.base import AbstractMethod, check_learning_rate, require_prox
+from latebloom.methods.proximal_gradient import proximal_step
+
+
+class AcceleratedProximalGradient(AbstractMethod):
+    """`w⁺ = prox step at z`, `z ← w⁺ + (t-1)/t⁺ · (w⁺ - w)`, `t⁺ = (1 + √(1+4t²))/2`.
+
+    Source: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm", 2009.
+    """
+
+    learning_rate: float
+
+    def __init__(self, learning_rate: float):
+        self.learning_rate = check_learning_rate(learning_rate)
+
+    def check(self, problem, penalty):
+        require_prox(penalty, "AcceleratedProximalGradient")
+
+    def init(self, problem, penalty, params):
+        return params, jnp.ones(())
+
+    def step(self, problem, penalty, params, state):
+        lookahead, t = state
+        new = proximal_step(self.learning_rate, problem, penalty, lookahead)
+        t_new = (1 + jnp.sqrt(1 + 4 * t**2)) / 2
+        lookahead = jax.tree.map(lambda w, old: w + (t - 1) / t_new * (w - old), new, params)
+        return new, (lookahead, t_new)

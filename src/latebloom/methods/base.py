@@ -1,0 +1,41 @@
+"""What a method is: one discrete step, all state in and all state out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from latebloom.errors import CapabilityError, check_number
+from latebloom.penalties import AbstractPenalty
+from latebloom.problems import AbstractProblem, Params
+from latebloom.record import Record
+
+State = Any  # a pytree of arrays
+
+
+class AbstractMethod(Record):
+    """One step of a descent on `F + penalty`."""
+
+    @abstractmethod
+    def init(self, problem: AbstractProblem, penalty: AbstractPenalty | None, params: Params) -> State:
+        """The method's memory before the first step."""
+
+    @abstractmethod
+    def step(
+        self, problem: AbstractProblem, penalty: AbstractPenalty | None, params: Params, state: State
+    ) -> tuple[Params, State]:
+        """The parameters and the memory after one step."""
+
+    def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:  # noqa: B027
+        """Raises `CapabilityError` if the method cannot use this problem or this penalty."""
+
+
+def check_learning_rate(value: float) -> float:
+    """A learning rate: finite and positive."""
+    return check_number("learning_rate", value, above=0)
+
+
+def require_prox(penalty: AbstractPenalty | None, who: str) -> None:
+    """Refuses a penalty without a prox."""
+    if penalty is not None and not penalty.has_prox:
+        raise CapabilityError(f"{who} needs a penalty with a prox; {penalty!r} has none: use GradientDescent instead")

@@ -1,0 +1,191 @@
+"""When a run memorised and when it generalised, and what can be said of the delay.
+
+A milestone is found on the records first, as a bracket [last record before, first record
+at or below the threshold]; `train` then pins it to the exact step by running the bracket again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from latebloom.errors import InputError, check_number
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A milestone to look for: the first step at which `column` is at or below `threshold`."""
+
+    name: str
+    column: str
+    threshold: float
+
+    def __post_init__(self):
+        check_number(f"{self.name} threshold", self.threshold, above=0)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A passage from above to below the threshold, seen on records `bracket`; `step` is exact if `pinned`."""
+
+    step: int
+    bracket: tuple[int, int]
+    pinned: bool = False
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """What became of a `Watch`.
+
+    - `first`: the first crossing; `stable`: the crossing after which the value stayed below to the end.
+    - `lost`: the record at which the value was found above the threshold again, if it was.
+    - `censored`: the run ended without a crossing; then the milestone is later than `last_step`, if ever.
+    """
+
+    name: str
+    column: str
+    threshold: float
+    first: Crossing | None
+    stable: Crossing | None
+    lost: int | None
+    last_step: int
+
+    @property
+    def censored(self) -> bool:
+        return self.first is None
+
+    @property
+    def step(self) -> int | None:
+        """The step of the first crossing, exact where it was pinned."""
+        return None if self.first is None else self.first.step
+
+    def to_json(self, learning_rate: float) -> dict[str, Any] | None:
+        """The milestone as `reproduce --json` shows it; null if censored."""
+        if self.first is None:
+            return None
+        return {
+            "step": self.first.step,
+            "time": self.first.step * learning_rate,
+            "bracket": list(self.first.bracket),
+            "pinned": self.first.pinned,
+            "threshold": self.threshold,
+            "column": self.column,
+            "stable_step": None if self.stable is None else self.stable.step,
+            "stable_bracket": None if self.stable is None else list(self.stable.bracket),
+            "lost": self.lost,
+        }
+
+    def __str__(self) -> str:
+        if self.first is None:
+            return f"not {self.name} by step {self.last_step:,} ({self.column} ≤ {self.threshold:g})"
+        low, high = self.first.bracket
+        where = f"{self.name} at step {self.first.step:,} [{low:,}, {high:,}]"
+        return where if self.lost is None else f"{where}, lost again by step {self.lost:,}"
+
+
+@dataclass(frozen=True)
+class Milestones:
+    """Memorisation (t1), generalisation (t2), and the delay between them."""
+
+    memorised: Milestone | None
+    generalised: Milestone | None
+    sharpness: float | None
+
+    @property
+    def delay(self) -> int | None:
+        """`t2 - t1` in steps."""
+        if self.memorised is None or self.generalised is None:
+            return None
+        if self.memorised.step is None or self.generalised.step is None:
+            return None
+        return self.generalised.step - self.memorised.step
+
+    @property
+    def ratio(self) -> float | None:
+        """`t2 / t1`; None where it is not defined."""
+        if self.delay is None or self.memorised is None or not self.memorised.step:
+            return None
+        return (self.memorised.step + self.delay) / self.memorised.step
+
+    def to_json(self, learning_rate: float) -> dict[str, Any]:
+        both = {"memorised": self.memorised, "generalised": self.generalised}
+        shown: dict[str, Any] = {k: None if m is None else m.to_json(learning_rate) for k, m in both.items()}
+        return shown | {"delay": self.delay, "sharpness": self.sharpness}
+
+    def __str__(self) -> str:
+        parts = [str(m) for m in (self.memorised, self.generalised) if m is not None]
+        if self.ratio is not None:
+            parts.append(f"delay {self.ratio:,.0f}x")
+        return ", ".join(parts) or "no milestones"
+
+
+def find(watch: Watch, steps: np.ndarray, values: np.ndarray) -> Milestone:
+    """The milestone on a recorded curve; a NaN counts as above the threshold.
+
+    >>> m = find(Watch("generalised", "test_error", 0.1), np.array([0, 1, 2, 4]), np.array([1, 0.5, 0.05, 0.01]))
+    >>> m.first
+    Crossing(step=2, bracket=(1, 2), pinned=False)
+    """
+    steps, values = np.asarray(steps), np.asarray(values, dtype=float)
+    if len(steps) == 0 or len(steps) != len(values):
+        raise InputError(f"a curve needs as many values as steps and at least one: got {len(steps)} and {len(values)}")
+    below = np.less_equal(values, watch.threshold)
+    entered = np.flatnonzero(below & ~np.concatenate([[False], below[:-1]]))
+    left = np.flatnonzero(~below & np.concatenate([[False], below[:-1]]))
+    crossings = [_crossing(steps, int(i)) for i in entered]
+    return Milestone(
+        watch.name,
+        watch.column,
+        watch.threshold,
+        first=crossings[0] if crossings else None,
+        stable=crossings[-1] if crossings and below[-1] else None,
+        lost=int(steps[left[0]]) if len(left) else None,
+        last_step=int(steps[-1]),
+    )
+
+
+def _crossing(steps: np.ndarray, index: int) -> Crossing:
+    return Crossing(int(steps[index]), (int(steps[max(index - 1, 0)]), int(steps[index])))
+
+
+def sharpness(steps: np.ndarray, test: np.ndarray, memorised: Milestone, generalised: Milestone) -> float | None:
+    """`t_half / t2`: how much of the way to t2 had passed when the test error had halved since t1 (1 is a cliff)."""
+    if memorised.step is None or generalised.step is None or generalised.step <= memorised.step:
+        return None
+    steps, test = np.asarray(steps), np.asarray(test)
+    after = np.flatnonzero(steps >= memorised.step)
+    halved = after[test[after] <= test[after[0]] / 2]
+    return float(min(steps[halved[0]], generalised.step) / generalised.step) if len(halved) else None
+
+
+def pin(milestone: Milestone, *, first: int | None = None, stable: int | None = None) -> Milestone:
+    """The milestone with its crossings at the exact steps."""
+    changes: dict[str, Crossing] = {}
+    if first is not None and milestone.first is not None:
+        changes["first"] = replace(milestone.first, step=first, pinned=True)
+    if stable is not None and milestone.stable is not None:
+        changes["stable"] = replace(milestone.stable, step=stable, pinned=True)
+    return replace(milestone, **changes)
+
+
+def from_json(data: dict[str, Any] | None) -> Milestone | None:
+    """A milestone from its stored form (`dataclasses.asdict`)."""
+    if data is None:
+        return None
+    crossings = {
+        key: None if data[key] is None else Crossing(data[key]["step"], tuple(data[key]["bracket"]), data[key]["pinned"])
+        for key in ("first", "stable")
+    }
+    return Milestone(**(data | crossings))
+
+
+def to_stored(milestones: Milestones) -> dict[str, Any]:
+    """The milestones as plain JSON values, to be read back by `from_stored`."""
+    return asdict(milestones)
+
+
+def from_stored(data: dict[str, Any]) -> Milestones:
+    """The milestones that `to_stored` wrote."""
+    return Milestones(from_json(data["memorised"]), from_json(data["generalised"]), data["sharpness"])

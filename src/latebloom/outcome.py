@@ -1,0 +1,66 @@
+"""How a run ended, in a sentence for the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Ending(str, Enum):
+    """The ways a run can end."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    BUDGET = "budget spent"
+    DIVERGED = "diverged"
+    NOT_FINITE = "not finite"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An ending, the step it happened at, and the sentence that says what to make of it."""
+
+    ending: Ending
+    step: int
+    sentence: str
+
+    @property
+    def complete(self) -> bool:
+        """Whether running again would give nothing new."""
+        return self.ending is not Ending.INTERRUPTED
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run broke down numerically."""
+        return self.ending in {Ending.DIVERGED, Ending.NOT_FINITE}
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def finished(step: int) -> Outcome:
+    """All steps were made."""
+    return Outcome(Ending.FINISHED, step, f"finished after {step:,} steps")
+
+
+def stopped(step: int, event: str) -> Outcome:
+    """The event asked for was seen."""
+    return Outcome(Ending.STOPPED, step, f"stopped at step {step:,}: {event}, as asked")
+
+
+def budget_spent(step: int, event: str) -> Outcome:
+    """All steps were made and the event asked for was not seen."""
+    return Outcome(Ending.BUDGET, step, f"budget of {step:,} steps spent, not {event} yet: give more steps")
+
+
+def interrupted(step: int) -> Outcome:
+    """The user asked to stop."""
+    return Outcome(Ending.INTERRUPTED, step, f"interrupted at step {step:,}: what was done is kept")
+
+
+def broken(step: int, *, finite: bool, cause: str) -> Outcome:
+    """The loss exploded, or became NaN or infinite, at `step`."""
+    if finite:
+        return Outcome(Ending.DIVERGED, step, f"diverged at step {step:,}: {cause}; look at the probe train_loss")
+    return Outcome(Ending.NOT_FINITE, step, f"loss not finite from step {step:,}: {cause}; look at train_loss")

@@ -1,0 +1,15 @@
+"""What is preferred: value, subgradient, prox."""
+
+from latebloom.penalties.base import AbstractPenalty
+from latebloom.penalties.l1 import L1
+from latebloom.penalties.l2 import L2
+from latebloom.penalties.l2_norm import L2Norm
+from latebloom.penalties.lp import Lp
+from latebloom.penalties.on_parts import OnParts
+from latebloom.penalties.sum import Sum
+from latebloom.record import Record
+
+# What the command line can build by name.
+TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp)}
+
+__all__ = ["L1", "L2", "TABLE", "AbstractPenalty", "L2Norm", "Lp", "OnParts", "Sum"]

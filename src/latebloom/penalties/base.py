@@ -1,0 +1,55 @@
+"""What a penalty is: a value, a subgradient, and, where it has a closed form, a prox."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.errors import CapabilityError, check_number
+from latebloom.record import Record
+
+
+
+class AbstractPenalty(Record):
+    """`strength · h(w)`, summed over the arrays of a parameter pytree."""
+
+    @abstractmethod
+    def value(self, params) -> jax.Array:
+        """The penalty at `params`, strength included."""
+
+    @abstractmethod
+    def subgradient(self, params):
+        """One element of the subdifferential at `params`, strength included."""
+
+    @property
+    @abstractmethod
+    def strengths(self) -> tuple[float, ...]:
+        """The strength of every term, for the slow clock `strength · time`."""
+
+    @property
+    def has_prox(self) -> bool:
+        """Whether `prox` has a closed form."""
+        return True
+
+    def prox(self, params, step_size):
+        """`argmin_v |v - w|² / 2 + step_size · penalty(v)`."""
+        raise CapabilityError(
+            f"ProximalGradient needs a penalty with a prox; {self!r} has none: use GradientDescent instead"
+        )
+
+    def __add__(self, other: AbstractPenalty) -> AbstractPenalty:
+        from latebloom.penalties.sum import Sum
+
+        return Sum(self, other)
+
+
+def check_strength(value: float) -> float:
+    """A penalty's strength: finite and not negative."""
+    return check_number("strength", value, least=0)
+
+
+def over_leaves(function, params) -> jax.Array:
+    """The sum of `function(leaf)` over the arrays of `params`."""
+    return sum((function(leaf) for leaf in jax.tree.leaves(params)), start=jnp.zeros(()))

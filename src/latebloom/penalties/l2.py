@@ -1,0 +1,37 @@
+"""The squared l2 penalty: weight decay."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.penalties.base import AbstractPenalty, check_strength, over_leaves
+
+
+class L2(AbstractPenalty):
+    """`strength/2 · |w|²`, so that its gradient is `strength · w` (coupled weight decay).
+
+    A paper that writes `λ|w|²` is entered with strength `2λ`.
+
+    >>> import jax.numpy as jnp
+    >>> L2(0.5).subgradient(jnp.array([2.0])).tolist()
+    [1.0]
+    """
+
+    strength: float
+
+    def __init__(self, strength: float):
+        self.strength = check_strength(strength)
+
+    def value(self, params):
+        return 0.5 * self.strength * over_leaves(lambda w: jnp.sum(w**2), params)
+
+    def subgradient(self, params):
+        return jax.tree.map(lambda w: self.strength * w, params)
+
+    def prox(self, params, step_size):
+        return jax.tree.map(lambda w: w / (1 + step_size * self.strength), params)
+
+    @property
+    def strengths(self):
+        return (self.strength,)

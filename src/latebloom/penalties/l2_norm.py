@@ -1,0 +1,44 @@
+"""The unsquared l2 norm, tensor by tensor: it can switch a whole tensor off."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.penalties.base import AbstractPenalty, check_strength, over_leaves
+
+
+class L2Norm(AbstractPenalty):
+    """`strength · Σ_tensors |w|_2`; subgradient `strength · w/|w|` (zero at zero), prox is block shrinkage.
+
+    >>> import jax.numpy as jnp
+    >>> L2Norm(1.0).prox(jnp.array([3.0, 4.0]), 1.0).tolist()
+    [2.4000000000000004, 3.2]
+    """
+
+    strength: float
+
+    def __init__(self, strength: float):
+        self.strength = check_strength(strength)
+
+    def value(self, params):
+        return self.strength * over_leaves(jnp.linalg.norm, jax.tree.map(jnp.ravel, params))
+
+    def subgradient(self, params):
+        return jax.tree.map(lambda w: self.strength * _unit(w), params)
+
+    def prox(self, params, step_size):
+        def shrink(w):
+            norm = jnp.linalg.norm(w.ravel())
+            return jnp.maximum(norm - step_size * self.strength, 0) * _unit(w)
+
+        return jax.tree.map(shrink, params)
+
+    @property
+    def strengths(self):
+        return (self.strength,)
+
+
+def _unit(w: jax.Array) -> jax.Array:
+    norm = jnp.linalg.norm(w.ravel())
+    return jnp.where(norm > 0, w / jnp.where(norm > 0, norm, 1.0), 0.0)

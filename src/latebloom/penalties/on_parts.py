@@ -1,0 +1,54 @@
+"""A penalty on some named parts of the parameters."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.errors import CapabilityError, InputError, unknown_name
+from latebloom.penalties.base import AbstractPenalty
+from latebloom.record import static
+
+
+class OnParts(AbstractPenalty):
+    """`penalty` on the parameters named, nothing on the others; parameters must be a dictionary.
+
+    >>> import jax.numpy as jnp
+    >>> from latebloom.penalties import L1
+    >>> params = {"embedding": jnp.array([1.0, -2.0]), "bias": jnp.array([5.0])}
+    >>> float(OnParts(L1(0.1), "embedding").value(params))
+    0.30000000000000004
+    """
+
+    penalty: AbstractPenalty
+    parts: tuple[str, ...] = static()
+
+    def __init__(self, penalty: AbstractPenalty, *parts: str):
+        if not parts:
+            raise InputError("OnParts needs the name of at least one part: OnParts(L1(1e-5), 'embedding')")
+        self.penalty, self.parts = penalty, parts
+
+    def _select(self, params):
+        if not isinstance(params, dict):
+            raise CapabilityError(f"{self!r} needs parameters in a dictionary, not {type(params).__name__}: name them")
+        for part in self.parts:
+            if part not in params:
+                raise unknown_name("part", part, params)
+        return {part: params[part] for part in self.parts}
+
+    def value(self, params):
+        return self.penalty.value(self._select(params))
+
+    def subgradient(self, params):
+        return jax.tree.map(jnp.zeros_like, params) | self.penalty.subgradient(self._select(params))
+
+    @property
+    def has_prox(self) -> bool:
+        return self.penalty.has_prox
+
+    def prox(self, params, step_size):
+        return params | self.penalty.prox(self._select(params), step_size)
+
+    @property
+    def strengths(self):
+        return self.penalty.strengths

@@ -1,0 +1,64 @@
+"""A sum of penalties."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.errors import InputError
+from latebloom.penalties.base import AbstractPenalty
+from latebloom.penalties.l1 import L1
+from latebloom.penalties.l2 import L2
+from latebloom.penalties.l2_norm import L2Norm
+
+
+class Sum(AbstractPenalty):
+    """`h_1 + h_2 + ...`, written `L1(1e-5) + L2(1e-3)`.
+
+    It has a prox where one is known exactly: with one l1 term and any radial terms (`L2`,
+    then `L2Norm`) the prox is their composition, l1 first (the elastic net, the sparse group lasso).
+
+    >>> (L1(1e-5) + L2(1e-3)).text
+    'sum[terms=(l1[strength=1e-05] l2[strength=0.001])]'
+    """
+
+    terms: tuple[AbstractPenalty, ...]
+
+    def __init__(self, *terms: AbstractPenalty):
+        if len(terms) < 2:
+            raise InputError(f"a Sum needs two terms or more, got {len(terms)}: use the penalty itself")
+        flat: list[AbstractPenalty] = []
+        for term in terms:
+            flat += term.terms if isinstance(term, Sum) else (term,)
+        self.terms = tuple(flat)
+
+    def value(self, params):
+        return sum((term.value(params) for term in self.terms), start=jnp.zeros(()))
+
+    def subgradient(self, params):
+        parts = [term.subgradient(params) for term in self.terms]
+        return jax.tree.map(lambda *leaves: sum(leaves[1:], start=leaves[0]), *parts)
+
+    @property
+    def has_prox(self) -> bool:
+        kinds = [type(term) for term in self.terms]
+        return set(kinds) <= {L1, L2, L2Norm} and all(kinds.count(kind) == 1 for kind in kinds)
+
+    def prox(self, params, step_size):
+        if not self.has_prox:
+            return super().prox(params, step_size)
+        # prox(φ + ψ) = prox_ψ ∘ prox_φ when ψ is radial and φ positively homogeneous: l1, then the
+        # norm. The squared norm only scales the quadratic: prox_c(h + s/2|.|²)(w) = prox_{c/(1+cs)}(h)(w/(1+cs)).
+        by_kind = {type(term): term for term in self.terms}
+        if L2 in by_kind:
+            scale = 1 + step_size * by_kind[L2].strengths[0]
+            params = jax.tree.map(lambda w: w / scale, params)
+            step_size = step_size / scale
+        for kind in (L1, L2Norm):
+            if kind in by_kind:
+                params = by_kind[kind].prox(params, step_size)
+        return params
+
+    @property
+    def strengths(self):
+        return tuple(s for term in self.terms for s in term.strengths)

@@ -1,0 +1,46 @@
+"""What is measured along the way."""
+
+from latebloom.probes.base import AbstractProbe
+from latebloom.probes.distance import DistanceTo
+from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.gradient_ratio import GradientRatio
+from latebloom.probes.norms import Norm, PenaltyValue
+from latebloom.probes.vector import Components, OffSupportNorm, SupportNorm, VectorL1
+from latebloom.record import Record
+
+# Measured in every run.
+ALWAYS: tuple[AbstractProbe, ...] = (TrainLoss(), TrainError(), TestError(), Norm(1), Norm(2), PenaltyValue())
+
+# What the command line can build by name.
+TABLE: dict[str, type[Record]] = {
+    cls.name(): cls
+    for cls in (
+        TrainLoss,
+        TrainError,
+        TestError,
+        Norm,
+        PenaltyValue,
+        Components,
+        VectorL1,
+        SupportNorm,
+        OffSupportNorm,
+        GradientRatio,
+    )
+}
+
+__all__ = [
+    "ALWAYS",
+    "TABLE",
+    "AbstractProbe",
+    "Components",
+    "DistanceTo",
+    "GradientRatio",
+    "Norm",
+    "OffSupportNorm",
+    "PenaltyValue",
+    "SupportNorm",
+    "TestError",
+    "TrainError",
+    "TrainLoss",
+    "VectorL1",
+]

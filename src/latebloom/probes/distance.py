@@ -1,0 +1,34 @@
+"""Distance to where theory says a phase ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.probes.base import AbstractProbe
+from latebloom.probes.vector import require_vector
+from latebloom.problems.base import check_array
+from latebloom.record import static
+
+
+class DistanceTo(AbstractProbe):
+    """`|a - point|_2 / |point|_2` for the measured vector `a`: column `distance_to_<label>`."""
+
+    label: str = static()
+    point: jax.Array
+
+    def __init__(self, label: str, point: Any):
+        self.label = label
+        self.point = jnp.asarray(check_array("point", point, ndim=1))
+
+    @property
+    def column(self):
+        return f"distance_to_{self.label}"
+
+    def check(self, problem, penalty):
+        require_vector(problem, "DistanceTo")
+
+    def measure(self, problem, penalty, params):
+        return jnp.linalg.norm(problem.end_to_end(params) - self.point) / jnp.linalg.norm(self.point)

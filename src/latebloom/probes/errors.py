@@ -1,0 +1,28 @@
+"""The training loss and the two errors that decide memorised and generalised."""
+
+from __future__ import annotations
+
+from latebloom.probes.base import AbstractProbe
+
+
+class TrainLoss(AbstractProbe):
+    """The training loss `F`, without the penalty."""
+
+    def measure(self, problem, penalty, params):
+        return problem.loss(params)
+
+
+class TrainError(AbstractProbe):
+    """The problem's training error."""
+
+    def measure(self, problem, penalty, params):
+        return problem.train_error(params)
+
+
+class TestError(AbstractProbe):
+    """The problem's test error."""
+
+    __test__ = False  # the name is the field's, pytest must not collect it
+
+    def measure(self, problem, penalty, params):
+        return problem.test_error(params)

@@ -1,0 +1,144 @@
+"""What a problem is: data, model, training loss and test measure, in one frozen record.
+
+Capabilities are explicit. A *least-squares* problem gives residuals, a *linear* one
+its design matrix and targets, a *homogeneous* one its degree; whoever needs one of
+them asks with `require_least_squares` or `require_linear` and gets it or a sentence.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from latebloom.errors import CapabilityError, InputError
+from latebloom.record import Record
+
+Params = Any  # a pytree of arrays
+
+
+class AbstractProblem(Record):
+    """Data, model, training loss `F`, and the measures that say memorised and generalised."""
+
+    @abstractmethod
+    def init(self) -> Params:
+        """The parameters training starts from."""
+
+    @abstractmethod
+    def loss(self, params: Params) -> jax.Array:
+        """The training loss `F`, as the paper's experiment has it."""
+
+    @abstractmethod
+    def train_error(self, params: Params) -> jax.Array:
+        """The measure that decides memorisation."""
+
+    @abstractmethod
+    def test_error(self, params: Params) -> jax.Array:
+        """The measure that decides generalisation; NaN where the problem has no truth to compare with."""
+
+    def gradient(self, params: Params) -> Params:
+        """The gradient of `loss`."""
+        return jax.grad(self.loss)(params)
+
+    @property
+    def degree(self) -> int | None:
+        """The degree of homogeneity of the model in its parameters, if it has one."""
+        return None
+
+    @property
+    def linear(self) -> bool:
+        """Whether the residuals are `design @ params - targets`."""
+        return False
+
+
+class AbstractLeastSquares(AbstractProblem):
+    """A problem whose loss is half the sum of squared residuals: `F(w) = |r(w)|² / 2`."""
+
+    @abstractmethod
+    def residuals(self, params: Params) -> jax.Array:
+        """The residual vector `r`."""
+
+    def loss(self, params: Params) -> jax.Array:
+        return 0.5 * jnp.sum(self.residuals(params) ** 2)
+
+
+class AbstractLinear(AbstractLeastSquares):
+    """Least squares on a vector `a` that is measured linearly: `F(a) = |X a - y|² / 2`.
+
+    `train_error` is `|X a - y| / |y|`, `test_error` is `|a - a*| / |a*|`, where `a` is
+    `end_to_end(params)`; the problem is linear if `a` are the parameters themselves.
+    """
+
+    design: eqx.AbstractVar[jax.Array]
+    targets: eqx.AbstractVar[jax.Array]
+    truth: eqx.AbstractVar[jax.Array]
+
+    def end_to_end(self, params: Params) -> jax.Array:
+        """The vector that the design matrix measures."""
+        return params
+
+    def residuals(self, params: Params) -> jax.Array:
+        return self.design @ self.end_to_end(params) - self.targets
+
+    def train_error(self, params: Params) -> jax.Array:
+        return jnp.linalg.norm(self.residuals(params)) / jnp.linalg.norm(self.targets)
+
+    def test_error(self, params: Params) -> jax.Array:
+        return jnp.linalg.norm(self.end_to_end(params) - self.truth) / jnp.linalg.norm(self.truth)
+
+    def gradient(self, params: Params) -> Params:
+        return (self.design @ params - self.targets) @ self.design
+
+    def sharpness(self) -> float:
+        """`σ_max(XᵀX)`, the largest curvature of the loss in `a`; gradient steps above `2/σ_max` diverge."""
+        design = np.asarray(self.design)
+        small = design @ design.T if len(design) <= design.shape[1] else design.T @ design
+        return float(np.linalg.eigvalsh(small)[-1])
+
+    @property
+    def degree(self) -> int:
+        return 1
+
+    @property
+    def linear(self) -> bool:
+        return True
+
+
+def require_least_squares(problem: AbstractProblem, who: str) -> AbstractLeastSquares:
+    """The problem, if it gives residuals."""
+    if not isinstance(problem, AbstractLeastSquares):
+        raise CapabilityError(
+            f"{who} needs a least-squares problem (one with residuals); {type(problem).__name__} has none: "
+            "write it as LeastSquares(residuals, init)"
+        )
+    return problem
+
+
+def require_linear(problem: AbstractProblem, who: str) -> AbstractLinear:
+    """The problem, if it is linear in its parameters."""
+    if not (isinstance(problem, AbstractLinear) and problem.linear):
+        raise CapabilityError(
+            f"{who} needs a problem that is linear in its parameters; {problem!r} is not: "
+            "use LinearRegression, or SparseRecovery with depth=1"
+        )
+    return problem
+
+
+def check_array(what: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
+    """`value` as a float64 array, refused if empty, of the wrong rank or not finite."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be an array of numbers, not {type(value).__name__}") from None
+    if ndim is not None and array.ndim != ndim:
+        raise InputError(f"{what} has shape {array.shape}: {what} must have {ndim} dimension{'s' * (ndim > 1)}")
+    if array.size == 0:
+        raise InputError(f"{what} is empty (shape {array.shape}): give at least one entry")
+    bad = int(np.size(array) - np.isfinite(array).sum())
+    if bad:
+        raise InputError(f"{what} has {bad} entries that are NaN or infinite: clean the data first")
+    return array

@@ -1,0 +1,75 @@
+"""Any JAX function as a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from latebloom.errors import InputError
+from latebloom.problems.base import AbstractLeastSquares, Params
+from latebloom.record import derived, static
+
+
+class LeastSquares(AbstractLeastSquares):
+    """Half the sum of squares of `residuals(params)`, starting from `init`, judged by `test(params)`.
+
+    `train_error` is `|r(w)| / |r(w0)|`, relative to the start; `test` is any scalar
+    function that falls when the model generalises. Functions are compared by identity:
+    reuse the same function object, and nothing is compiled twice.
+
+    >>> import jax.numpy as jnp, latebloom as lb
+    >>> mine = lb.problems.LeastSquares(lambda w: jnp.array([w.sum() - 2.0]), jnp.array([-1.0, 1.0]),
+    ...                                 test=lambda w: jnp.abs(w - 1.0).max())
+    >>> float(mine.loss(mine.init()))
+    2.0
+    """
+
+    function: Callable[[Params], jax.Array] = static()
+    start: Params
+    test: Callable[[Params], jax.Array] | None = static()
+    label: str = static()
+    start_norm: jax.Array = derived()
+
+    def __init__(
+        self,
+        residuals: Callable[[Params], jax.Array],
+        init: Params,
+        test: Callable[[Params], jax.Array] | None = None,
+        *,
+        label: str = "user",
+    ):
+        for what, function in (("residuals", residuals), ("test", test)):
+            if function is not None and not callable(function):
+                raise InputError(f"{what} must be a function of the parameters, not {type(function).__name__}")
+        self.function, self.test, self.label = residuals, test, label
+        self.start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.result_type(float, leaf)), init)
+        if not jax.tree.leaves(self.start):
+            raise InputError("init has no arrays: give the parameters training starts from")
+        for path, leaf in jax.tree_util.tree_leaves_with_path(self.start):
+            if not np.isfinite(np.asarray(leaf)).all():
+                where = jax.tree_util.keystr(path) or "init"
+                raise InputError(f"init has NaN or infinite entries at {where}: start from finite parameters")
+        first = np.asarray(residuals(self.start))
+        if first.ndim != 1 or first.size == 0:
+            raise InputError(f"residuals(init) has shape {first.shape}: return a non-empty vector, e.g. with .ravel()")
+        if not np.isfinite(first).all():
+            raise InputError("residuals(init) has NaN or infinite entries: check the data and the initial parameters")
+        if test is not None and np.asarray(test(self.start)).ndim != 0:
+            raise InputError("test(init) must be one number: average over the test set")
+        self.start_norm = jnp.linalg.norm(first)
+
+    def init(self) -> Params:
+        return self.start
+
+    def residuals(self, params: Params) -> jax.Array:
+        return self.function(params)
+
+    def train_error(self, params: Params) -> jax.Array:
+        return jnp.linalg.norm(self.residuals(params)) / jnp.maximum(self.start_norm, jnp.finfo(float).tiny)
+
+    def test_error(self, params: Params) -> jax.Array:
+        return jnp.asarray(jnp.nan if self.test is None else self.test(params), dtype=float)

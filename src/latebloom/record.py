@@ -1,0 +1,145 @@
+"""The frozen, configured record that every problem, penalty, method and probe is.
+
+A record prints as you would type it, compares by its configuration, and has a
+text, `name[param=value,...]`, that is its identity on the command line and in the store.
+
+It is also a JAX pytree: numbers that only change values (a strength, a seed, a
+learning rate) are leaves, so that changing them compiles nothing; what changes
+shapes or code (sizes, kinds, depth) is static.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from latebloom.errors import InputError, unknown_name
+
+# The one place where precision is chosen: the slow phase moves by 1e-6 of the weights a step,
+# and plateaus sit at 1e-9 of the loss, both below float32's resolution.
+jax.config.update("jax_enable_x64", True)
+
+
+def static(**kwargs: Any) -> Any:
+    """A field that changes shapes or code: a new value compiles a new program."""
+    return eqx.field(static=True, **kwargs)
+
+
+def derived() -> Any:
+    """A field computed at construction from the others; not part of the configuration."""
+    return eqx.field(metadata={"derived": True})
+
+
+def derived_static() -> Any:
+    """A derived field that changes shapes or code."""
+    return eqx.field(static=True, metadata={"derived": True})
+
+
+class Record(eqx.Module):
+    """Base of every configured thing."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The record's name on the command line and in the store: `SparseRecovery` is `sparse_recovery`."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+    def parameters(self) -> dict[str, Any]:
+        """The configuration: every field that was chosen, none that was derived."""
+        fields = dataclasses.fields(self)
+        return {f.name: getattr(self, f.name) for f in fields if not f.metadata.get("derived", False)}
+
+    @property
+    def text(self) -> str:
+        """`name[param=value,...]`, the record's identity."""
+        body = ",".join(f"{key}={_value_text(value)}" for key, value in self.parameters().items())
+        return f"{self.name()}[{body}]" if body else self.name()
+
+    def __repr__(self) -> str:
+        body = ", ".join(f"{key}={_value_repr(value)}" for key, value in self.parameters().items())
+        return f"{type(self).__name__}({body})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.text == other.text  # type: ignore[union-attr]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.text))
+
+
+def fingerprint(array: Any) -> str:
+    """A short hash of an array's shape and bytes: the identity of data given by a user."""
+    data = np.ascontiguousarray(np.asarray(array))
+    digest = hashlib.sha256(repr((data.shape, str(data.dtype))).encode() + data.tobytes())
+    return digest.hexdigest()[:12]
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, Record):
+        return value.text
+    if isinstance(value, bool | str | None):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, int | float | np.number):
+        return f"{value:.17g}" if float(f"{value:g}") != float(value) else f"{value:g}"
+    if isinstance(value, tuple | list):
+        return "(" + " ".join(_value_text(item) for item in value) + ")"
+    if isinstance(value, Mapping):
+        return "{" + " ".join(f"{key}:{_value_text(item)}" for key, item in value.items()) + "}"
+    if callable(value):
+        return getattr(value, "__qualname__", "function")
+    leaves = jax.tree.leaves(value)
+    return "#" + "-".join(fingerprint(leaf) for leaf in leaves)
+
+
+def _value_repr(value: Any) -> str:
+    if isinstance(value, np.ndarray | jax.Array) and value.ndim:
+        return f"<array {value.shape}>"
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return repr(value)
+
+
+def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
+    """Builds the record that `text` names: `l1[strength=1e-5]` from a table of classes.
+
+    Positional values are allowed for the first parameters: `l1[1e-5]`.
+    """
+    match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*(?:\[(.*)\])?\s*", text, flags=re.DOTALL)
+    if match is None:
+        raise InputError(f"cannot read {kind} {text!r}: write name[param=value,...]")
+    name, body = match.group(1).replace("-", "_"), match.group(2) or ""
+    if name not in table:
+        raise unknown_name(kind, name, table)
+    cls = table[name]
+    known = [f.name for f in dataclasses.fields(cls) if not f.metadata.get("derived", False)]
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for part in filter(None, (p.strip() for p in body.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            positional.append(_read_value(part))
+            continue
+        key = key.strip().replace("-", "_")
+        if key not in known:
+            raise unknown_name(f"parameter of {name}", key, known)
+        named[key] = _read_value(value.strip())
+    try:
+        return cls(*positional, **named)
+    except TypeError as error:
+        raise InputError(f"cannot build {kind} {text!r}: {error}; parameters: {', '.join(known)}") from None
+
+
+def _read_value(text: str) -> Any:
+    lowered = text.lower()
+    if lowered in {"true", "false"}:
+        return lowered == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
