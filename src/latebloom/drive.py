@@ -20,13 +20,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom import loop, milestones
-from latebloom.errors import InputError
 from latebloom.loop import CAPACITY, Lane, Point, Progress
 from latebloom.milestones import Milestone, Watch
 from latebloom.progress import ProgressBar
 
 CALL_SECONDS = 0.2  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
 FIRST_QUOTA = 2_000  # steps of the first call, before the speed is known
+
+IDLE = -1  # the number of a lane that only fills up a shard
 
 Rows = dict[str, np.ndarray]
 OnRecords = Callable[[int, Rows], None]
@@ -58,16 +59,15 @@ class LaneResult:
         return {name: values[order] for name, values in joined.items()}
 
 
+def structure(lane: Lane) -> tuple[Any, ...]:
+    """What decides which compiled program a lane needs: lanes of equal structure share one."""
+    leaves, tree = jax.tree.flatten(lane)
+    return tree, tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
+
+
 def stack(lanes: Sequence[Lane]) -> Lane:
     """Lanes of one structure as one pytree with a leading axis."""
-    structures = {jax.tree.structure(lane) for lane in lanes}
-    shapes = {tuple(np.shape(leaf) for leaf in jax.tree.leaves(lane)) for lane in lanes}
-    if len(structures) > 1 or len(shapes) > 1:
-        raise InputError(
-            "the runs of a batch must have one structure (same kinds of problem, method, penalty and probes, same "
-            "sizes); they may differ in seed, strength, learning rate and initial scale: make one batch a structure"
-        )
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *lanes)
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves])), *lanes)
 
 
 class Shard:
@@ -82,10 +82,11 @@ class Shard:
         self.done = np.zeros(len(lanes), dtype=bool)
         self.results = [LaneResult() for _ in lanes]
         self.quota = FIRST_QUOTA
-        self.progress: Progress = loop.begin(self.lanes)
+        self.progress: Progress
 
     def warm_up(self) -> None:
-        """Compiles, by advancing nothing."""
+        """Compiles what is not compiled yet, by advancing nothing."""
+        self.progress = loop.begin(self.lanes)
         nothing = np.zeros(len(self.numbers), dtype=np.int64)
         jax.block_until_ready(self._advance(self.progress, [np.zeros(0)] * len(self.numbers), nothing)[2])
 
@@ -132,7 +133,7 @@ class Shard:
             if keep > 0:
                 table = {"step": targets[lane][:keep]} | {name: v[lane, :keep] for name, v in rows.items()}
                 result.rows.append(table)
-                if on_records is not None:
+                if on_records is not None and self.numbers[lane] != IDLE:
                     on_records(self.numbers[lane], table)
             result.stopped = bool(ended[lane] and not broken[lane])
             self.done[lane] = ended[lane] or self.positions[lane] == len(self.schedules[lane])
@@ -231,25 +232,26 @@ def drive(
     on_records: OnRecords | None = None,
     show_progress: bool | None = None,
 ) -> list[LaneResult]:
-    """Runs every lane to the end of its schedule, an event, or Ctrl-C."""
-    shards = _split(lanes, schedules)
-    shards[0].warm_up()  # compile once, here, rather than once in every thread
+    """Runs every lane to the end of its schedule, an event, or Ctrl-C; one compiled program a structure."""
+    shards, locks = _split(lanes, schedules)
     cancel = threading.Event()
     counts = [0] * len(shards)
 
     def work(number: int) -> None:
         shard = shards[number]
+        with locks[number]:  # the first shard of a structure compiles, the others wait for it
+            shard.warm_up()
         while not (shard.done.all() or cancel.is_set()):
             counts[number] += shard.call(on_records)
         shard.finish(cancel.is_set())
 
     total = sum(int(schedule[-1]) for schedule in schedules)
-    with ThreadPoolExecutor(len(shards)) as pool, ProgressBar(label, total, enabled=show_progress) as bar:
+    with ThreadPoolExecutor(_cores()) as pool, ProgressBar(label, total, enabled=show_progress) as bar:
         futures = [pool.submit(work, number) for number in range(len(shards))]
         pending: set[Any] = set(futures)
         while pending:
             try:
-                pending = wait(pending, timeout=0.05).not_done
+                pending = wait(pending, timeout=0.02).not_done
                 bar.update(sum(counts))
             except KeyboardInterrupt:
                 if cancel.is_set():
@@ -260,22 +262,32 @@ def drive(
     return _in_order(shards, len(lanes))
 
 
-def _split(lanes: Sequence[Lane], schedules: Sequence[np.ndarray]) -> list[Shard]:
-    """Shards of equal size and similar work, so that one program serves all and no core waits long."""
-    count = min(os.cpu_count() or 1, len(lanes))
-    order = sorted(range(len(lanes)), key=lambda lane: -int(schedules[lane][-1]))
-    groups = [order[number::count] for number in range(count)]
-    size = max(len(group) for group in groups)
-    shards = []
-    for group in groups:
-        padding = [group[-1]] * (size - len(group))
-        idle = [np.zeros(1, dtype=np.int64)] * len(padding)
-        numbers = [*group, *([-1] * len(padding))]
-        records = [schedules[lane] for lane in group] + idle
-        shards.append(Shard(numbers, [lanes[lane] for lane in group + padding], records))
-    return shards
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _split(lanes: Sequence[Lane], schedules: Sequence[np.ndarray]) -> tuple[list[Shard], list[threading.Lock]]:
+    """Shards of one structure and similar work, the longest first, and the lock each compiles under."""
+    groups: dict[Any, list[int]] = {}
+    for number, lane in enumerate(lanes):
+        groups.setdefault(structure(lane), []).append(number)
+    shards, locks = [], []
+    for group in groups.values():
+        lock = threading.Lock()
+        order = sorted(group, key=lambda number: -int(schedules[number][-1]))
+        count = min(_cores(), len(order))
+        size = -(-len(order) // count)  # equal sizes, so that one program serves every shard of the structure
+        for part in (order[start::count] for start in range(count)):
+            padded = part + part[-1:] * (size - len(part))
+            numbers = part + [IDLE] * (size - len(part))
+            records = [schedules[n] for n in part] + [np.zeros(1, dtype=np.int64)] * (size - len(part))
+            shards.append(Shard(numbers, [lanes[n] for n in padded], records))
+            locks.append(lock)
+    work = [-sum(int(schedule[-1]) for schedule in shard.schedules) for shard in shards]
+    order = sorted(range(len(shards)), key=work.__getitem__)
+    return [shards[n] for n in order], [locks[n] for n in order]
 
 
 def _in_order(shards: Sequence[Shard], count: int) -> list[LaneResult]:
-    by_number = {n: r for shard in shards for n, r in zip(shard.numbers, shard.results, strict=True) if n >= 0}
-    return [by_number[number] for number in range(count)]
+    results = {n: r for shard in shards for n, r in zip(shard.numbers, shard.results, strict=True) if n != IDLE}
+    return [results[number] for number in range(count)]

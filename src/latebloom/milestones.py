@@ -175,7 +175,9 @@ def from_json(data: dict[str, Any] | None) -> Milestone | None:
     if data is None:
         return None
     crossings = {
-        key: None if data[key] is None else Crossing(data[key]["step"], tuple(data[key]["bracket"]), data[key]["pinned"])
+        key: None
+        if data[key] is None
+        else Crossing(data[key]["step"], tuple(data[key]["bracket"]), data[key]["pinned"])
         for key in ("first", "stable")
     }
     return Milestone(**(data | crossings))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 PATIENCE = 2.0  # seconds before a bar appears
 
@@ -42,3 +46,11 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def tracked(items: Sequence[T], label: str) -> Iterator[T]:
+    """The items one by one, under a progress bar."""
+    with ProgressBar(label, len(items)) as bar:
+        for number, item in enumerate(items):
+            bar.update(number)
+            yield item

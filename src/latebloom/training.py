@@ -6,7 +6,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -26,8 +26,72 @@ from latebloom.run import Run
 from latebloom.schedule import PER_DECADE, log_spaced
 
 EVENTS = ("memorised", "generalised")
+ENGINE = 1  # raised when the numbers of an unchanged configuration change: stored runs of older engines are not served
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that decides one run's numbers."""
+
+    problem: AbstractProblem
+    method: AbstractMethod
+    penalty: AbstractPenalty | None
+    steps: int
+    probes: Sequence[AbstractProbe] = ()
+    memorised: float = 1e-3
+    generalised: float = 1e-3
+    until: str | None = None
+    records_per_decade: int = PER_DECADE
+
+    def __post_init__(self):
+        _check_kinds(self.problem, self.method, self.penalty)
+        check_count("steps", self.steps, least=0)
+        check_count("records_per_decade", self.records_per_decade)
+        if self.until is not None:
+            check_choice("event", self.until, EVENTS)
+
+    @property
+    def watches(self) -> tuple[Watch, Watch]:
+        return Watch("memorised", "train_error", self.memorised), Watch("generalised", "test_error", self.generalised)
+
+    @property
+    def all_probes(self) -> tuple[AbstractProbe, ...]:
+        """The probes of every run and those asked for, a column once."""
+        return tuple({probe.column: probe for probe in (*ALWAYS, *self.probes)}.values())
+
+    def configuration(self) -> dict[str, Any]:
+        """The run's identity, as plain JSON values."""
+        return {
+            "engine": ENGINE,
+            "problem": self.problem.text,
+            "method": self.method.text,
+            "penalty": None if self.penalty is None else self.penalty.text,
+            "steps": int(self.steps),
+            "probes": sorted(probe.text for probe in self.all_probes),
+            "thresholds": {watch.name: watch.threshold for watch in self.watches},
+            "until": self.until,
+            "records_per_decade": self.records_per_decade,
+            "precision": "float64" if jax.config.jax_enable_x64 else "float32",  # type: ignore[attr-defined]
+        }
+
+    def lane(self) -> Lane:
+        """The job as the compiled loop takes it; refuses combinations that cannot work."""
+        self.method.check(self.problem, self.penalty)
+        for probe in self.all_probes:
+            probe.check(self.problem, self.penalty)
+        if self.penalty is not None:
+            jax.eval_shape(self.penalty.value, self.problem.init())  # refuses parts that the parameters do not have
+        return Lane(
+            problem=self.problem,
+            method=self.method,
+            penalty=self.penalty,
+            probes=self.all_probes,
+            watched=(TrainError(), TestError()),
+            thresholds=np.array([watch.threshold for watch in self.watches]),
+            stop_on=np.array([watch.name == self.until for watch in self.watches]),
+        )
 
 
 def train(
@@ -41,7 +105,6 @@ def train(
     generalised: float = 1e-3,
     until: str | None = None,
     records_per_decade: int = PER_DECADE,
-    on_records: Callable[[int, Rows], None] | None = None,
     progress: bool | None = None,
 ) -> Run:
     """Runs `method` on `problem` with `penalty` for `steps` steps and returns what happened.
@@ -56,56 +119,52 @@ def train(
     >>> run.outcome.sentence
     'finished after 30,000 steps'
     """
-    return train_batch(
-        [problem],
-        [method],
-        [penalty],
-        steps=[steps],
-        probes=[probes],
-        memorised=memorised,
-        generalised=generalised,
-        until=until,
-        records_per_decade=records_per_decade,
-        on_records=on_records,
-        progress=progress,
-    )[0]
+    job = Job(problem, method, penalty, steps, tuple(probes), memorised, generalised, until, records_per_decade)
+    return run_jobs([job], progress=progress)[0]
 
 
 def train_batch(
     problems: AbstractProblem | Sequence[AbstractProblem],
     methods: AbstractMethod | Sequence[AbstractMethod],
-    penalties: AbstractPenalty | None | Sequence[AbstractPenalty | None] = None,
+    penalties: AbstractPenalty | Sequence[AbstractPenalty | None] | None = None,
     *,
     steps: int | Sequence[int],
-    probes: Sequence[AbstractProbe] | Sequence[Sequence[AbstractProbe]] = (),
+    probes: Sequence[AbstractProbe] = (),
     memorised: float = 1e-3,
     generalised: float = 1e-3,
     until: str | None = None,
     records_per_decade: int = PER_DECADE,
+    progress: bool | None = None,
+) -> list[Run]:
+    """Runs many configurations on all cores, those of one structure in one compiled program.
+
+    Each of `problems`, `methods`, `penalties`, `steps` is one value for all or a list; lists have one length.
+    Runs that differ in seed, strength, learning rate, initial scale or number of steps have one structure, and
+    every run gives bit for bit the numbers that `train` gives for it alone.
+    """
+    cells = _broadcast([_listed(values) for values in (problems, methods, penalties, steps)])
+    options = (tuple(probes), memorised, generalised, until, records_per_decade)
+    return run_jobs([Job(*cell, *options) for cell in cells], progress=progress)
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    *,
+    label: str = "training",
     on_records: Callable[[int, Rows], None] | None = None,
     progress: bool | None = None,
 ) -> list[Run]:
-    """Runs many configurations of one structure in one compiled program, on all cores.
-
-    Each of `problems`, `methods`, `penalties`, `steps` is one value for all or a list; lists have one length.
-    The runs may differ in seed, strength, learning rate, initial scale and number of steps, and every run
-    gives bit for bit the numbers that `train` gives for it alone.
-    """
+    """Runs jobs on all cores; `on_records(number, rows)` sees the records of each as they are made."""
     started = time.perf_counter()
-    per_run_probes = probes if probes and not isinstance(probes[0], AbstractProbe) else [tuple(probes)]
-    columns = [_listed(values) for values in (problems, methods, penalties, steps)] + [list(per_run_probes)]
-    cells = _broadcast(columns)
-    watches = (Watch("memorised", "train_error", memorised), Watch("generalised", "test_error", generalised))
-    if until is not None:
-        check_choice("event", until, EVENTS)
-    lanes = [_lane(problem, method, penalty, extra, watches, until) for problem, method, penalty, _, extra in cells]
-    schedules = [log_spaced(check_count("steps", count, least=0), records_per_decade) for *_, count, _ in cells]
-    results = drive(lanes, schedules, on_records=on_records, show_progress=progress)
+    for job in jobs:
+        _warn_unstable(job)
+    lanes = [job.lane() for job in jobs]
+    schedules = [log_spaced(job.steps, job.records_per_decade) for job in jobs]
+    results = drive(lanes, schedules, label=label, on_records=on_records, show_progress=progress)
+    total = max(sum(result.steps_run for result in results), 1)
     seconds = time.perf_counter() - started
-    return [
-        _assemble(cell, lane, result, watches=watches, until=until, seconds=seconds / len(cells))
-        for cell, lane, result in zip(cells, lanes, results, strict=True)
-    ]
+    shares = [seconds * result.steps_run / total for result in results]
+    return [_assemble(job, result, share) for job, result, share in zip(jobs, results, shares, strict=True)]
 
 
 def _listed(values: T | Sequence[T]) -> list[T]:
@@ -121,34 +180,6 @@ def _broadcast(columns: Sequence[list[Any]]) -> list[tuple[Any, ...]]:
     return list(zip(*(column * count if len(column) == 1 else column for column in columns), strict=True))
 
 
-def _lane(
-    problem: AbstractProblem,
-    method: AbstractMethod,
-    penalty: AbstractPenalty | None,
-    extra: Sequence[AbstractProbe],
-    watches: Sequence[Watch],
-    until: str | None,
-) -> Lane:
-    _check_kinds(problem, method, penalty)
-    method.check(problem, penalty)
-    always = {probe.column: probe for probe in ALWAYS}
-    probes = tuple((always | {probe.column: probe for probe in extra}).values())
-    for probe in probes:
-        probe.check(problem, penalty)
-    _warn_unstable(problem, method)
-    if penalty is not None:
-        jax.eval_shape(penalty.value, problem.init())  # refuses parts that the parameters do not have
-    return Lane(
-        problem=problem,
-        method=method,
-        penalty=penalty,
-        probes=probes,
-        watched=(TrainError(), TestError()),
-        thresholds=np.array([watch.threshold for watch in watches]),
-        stop_on=np.array([watch.name == until for watch in watches]),
-    )
-
-
 def _check_kinds(problem: object, method: object, penalty: object) -> None:
     for what, value, kind in (("problem", problem, AbstractProblem), ("method", method, AbstractMethod)):
         if not isinstance(value, kind):
@@ -157,92 +188,65 @@ def _check_kinds(problem: object, method: object, penalty: object) -> None:
         raise InputError(f"penalty must be a penalty record such as L1(1e-5), not {type(penalty).__name__}")
 
 
-def largest_learning_rate(problem: AbstractProblem, method: AbstractMethod) -> float:
+def largest_learning_rate(job: Job) -> float:
     """`2/σ_max(XᵀX)` for gradient steps on a linear problem, infinite where no such limit is known."""
-    limited = isinstance(method, GradientDescent | ProximalGradient)
-    if not (limited and isinstance(problem, AbstractLinear) and problem.linear):
+    limited = isinstance(job.method, GradientDescent | ProximalGradient)
+    if not (limited and isinstance(job.problem, AbstractLinear) and job.problem.linear):
         return float("inf")
-    return 2 / problem.sharpness()
+    return 2 / max(job.problem.sharpness(), float(np.finfo(float).tiny))
 
 
-def _warn_unstable(problem: AbstractProblem, method: AbstractMethod) -> None:
-    limit = largest_learning_rate(problem, method)
-    if _learning_rate(method) > limit:
-        warnings.warn(
-            f"learning_rate={_learning_rate(method):g} is above 2/σ_max = {limit:.4g}: the run will diverge; "
-            f"use at most {limit:.3g}",
-            LatebloomWarning,
-            stacklevel=4,
+def _warn_unstable(job: Job) -> None:
+    rate, limit = _learning_rate(job.method), largest_learning_rate(job)
+    if rate > limit:
+        message = (
+            f"learning_rate={rate:g} is above 2/σ_max = {limit:.4g}: the run will diverge; use at most {limit:.3g}"
         )
+        warnings.warn(message, LatebloomWarning, stacklevel=4)
 
 
 def _learning_rate(method: AbstractMethod) -> float:
     return float(getattr(method, "learning_rate", 1.0))
 
 
-def _assemble(cell, lane: Lane, result: LaneResult, *, watches, until: str | None, seconds: float) -> Run:
-    problem, method, penalty, steps, _ = cell
+def _assemble(job: Job, result: LaneResult, seconds: float) -> Run:
     columns = result.columns()
-    columns = _clocks(columns["step"], method, penalty) | {k: v for k, v in columns.items() if k != "step"}
-    found = [replace(seen, name=watch.name) for seen, watch in zip(result.milestones, watches, strict=True)]
-    sharp = milestones.sharpness(columns["step"], columns["test_error"], *found)
+    columns = _clocks(columns["step"], job) | {name: v for name, v in columns.items() if name != "step"}
+    found = [replace(seen, name=watch.name) for seen, watch in zip(result.milestones, job.watches, strict=True)]
+    sharp = milestones.sharpness(columns["step"], columns["test_error"], found[0], found[1])
     measured = not np.isnan(columns["test_error"][0])
     return Run(
-        configuration=configuration(problem, method, penalty, steps, lane.probes, watches, until),
+        configuration=job.configuration(),
         columns=columns,
-        params=jax.tree.map(np.asarray, result.point.params if result.point is not None else None),
-        outcome=_outcome(problem, method, columns, result, until),
+        params=None if result.point is None else jax.tree.map(np.asarray, result.point.params),
+        outcome=_outcome(job, int(columns["step"][-1]), result),
         milestones=Milestones(found[0], found[1] if measured else None, sharp if measured else None),
-        provenance=_provenance(seconds, result.steps_run),
+        provenance=_provenance(seconds, result.steps_run) | {"learning_rate": _learning_rate(job.method)},
     )
 
 
-def _clocks(steps: np.ndarray, method: AbstractMethod, penalty: AbstractPenalty | None) -> Rows:
-    when = steps * _learning_rate(method)
-    clocks = {"step": steps, "time": when}
-    if penalty is not None and len(penalty.strengths) == 1:
-        clocks["slow_time"] = when * penalty.strengths[0]
+def _clocks(steps: np.ndarray, job: Job) -> Rows:
+    clocks = {"step": steps, "time": steps * _learning_rate(job.method)}
+    if job.penalty is not None and len(job.penalty.strengths) == 1:
+        clocks["slow_time"] = clocks["time"] * job.penalty.strengths[0]
     return clocks
 
 
-def _outcome(problem, method, columns: Rows, result: LaneResult, until: str | None) -> outcome.Outcome:
-    last = int(columns["step"][-1])
+def _outcome(job: Job, last: int, result: LaneResult) -> outcome.Outcome:
     if result.broken_at is not None:
-        return outcome.broken(result.broken_at, finite=not result.not_finite, cause=_cause(problem, method))
+        return outcome.broken(result.broken_at, finite=not result.not_finite, cause=_cause(job))
     if result.interrupted:
         return outcome.interrupted(last)
-    if until is None:
+    if job.until is None:
         return outcome.finished(last)
-    return outcome.stopped(last, until) if result.stopped else outcome.budget_spent(last, until)
+    return outcome.stopped(last, job.until) if result.stopped else outcome.budget_spent(last, job.until)
 
 
-def _cause(problem: AbstractProblem, method: AbstractMethod) -> str:
-    rate, limit = _learning_rate(method), largest_learning_rate(problem, method)
+def _cause(job: Job) -> str:
+    rate, limit = _learning_rate(job.method), largest_learning_rate(job)
     if rate > limit:
         return f"learning_rate={rate:g} is above 2/σ_max = {limit:.4g}; use at most {limit:.3g}"
     return f"learning_rate={rate:g} is probably too large; try {rate / 10:g}"
-
-
-def configuration(
-    problem: AbstractProblem,
-    method: AbstractMethod,
-    penalty: AbstractPenalty | None,
-    steps: int,
-    probes: Sequence[AbstractProbe],
-    watches: Sequence[Watch],
-    until: str | None,
-) -> dict[str, Any]:
-    """Everything that decides a run's numbers, as plain JSON values: the run's identity."""
-    return {
-        "problem": problem.text,
-        "method": method.text,
-        "penalty": None if penalty is None else penalty.text,
-        "steps": int(steps),
-        "probes": sorted(probe.text for probe in probes),
-        "thresholds": {watch.name: watch.threshold for watch in watches},
-        "until": until,
-        "precision": "float64" if jax.config.jax_enable_x64 else "float32",  # type: ignore[attr-defined]
-    }
 
 
 def _provenance(seconds: float, gradients: int) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class AbstractMethod(Record):
     ) -> tuple[Params, State]:
         """The parameters and the memory after one step."""
 
-    def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:  # noqa: B027
+    def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:
         """Raises `CapabilityError` if the method cannot use this problem or this penalty."""
 
 

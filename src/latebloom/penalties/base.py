@@ -11,7 +11,6 @@ from latebloom.errors import CapabilityError, check_number
 from latebloom.record import Record
 
 
-
 class AbstractPenalty(Record):
     """`strength · h(w)`, summed over the arrays of a parameter pytree."""
 

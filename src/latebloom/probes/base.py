@@ -24,7 +24,7 @@ class AbstractProbe(Record):
     def measure(self, problem: AbstractProblem, penalty: AbstractPenalty | None, params: Params) -> jax.Array:
         """The number at these parameters."""
 
-    def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:  # noqa: B027
+    def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:
         """Raises `CapabilityError` if there is nothing to measure here."""
 
 

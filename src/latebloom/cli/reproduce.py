@@ -1,0 +1,106 @@
+"""`latebloom reproduce` and `latebloom verify`: figures and claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from latebloom.cli.common import Json, StoreOption, console, log, open_store, print_json, short, use_compile_cache
+from latebloom.errors import InputError
+
+if TYPE_CHECKING:
+    from latebloom.reproduce import Report
+
+Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids from `latebloom list`, or a paper: beyond-l2.")]
+SomeIds = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Ids or papers; everything by default.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Another draw than the entry's own.")]
+Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="Repeat over this many draws and report rates.")]
+Full = Annotated[bool, typer.Option("--full", help="The paper's full size, where the everyday one is smaller.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures go.")]
+
+
+def reproduce(
+    experiments: Ids,
+    seed: Seed = None,
+    seeds: Seeds = None,
+    full: Full = False,
+    out: Out = Path("out"),
+    as_json: Json = False,
+    store: StoreOption = None,
+) -> int:
+    """Reproduce figures: run what is missing, check the claims, draw."""
+    if seed is not None and seeds is not None:
+        raise InputError(f"--seed {seed} and --seeds {seeds} exclude each other: give one of them")
+    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, out=out)
+    return _finish(reports, as_json)
+
+
+def verify(experiments: SomeIds = None, full: Full = False, as_json: Json = False, store: StoreOption = None) -> int:
+    """Check all claims, without figures, in one table."""
+    return _finish(_reports(experiments or [], store, full=full), as_json, table_only=True)
+
+
+def _reports(
+    names: list[str],
+    store: Path | None,
+    *,
+    seed: int | None = None,
+    seeds: int | None = None,
+    full: bool = False,
+    out: Path | None = None,
+) -> list[Report]:
+    from latebloom import catalog
+
+    chosen = catalog.select(names)
+    kept = open_store(store)
+    use_compile_cache()
+    from latebloom.reproduce import reproduce as reproduce_one
+
+    reports = []
+    for number, entry in enumerate(chosen, start=1):
+        first = entry.seed if seed is None else seed
+        draws = range(first, first + (seeds or 1))
+        log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} (about {entry.seconds:g} s if not in the store)")
+        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out))
+    return reports
+
+
+def _finish(reports: list[Report], as_json: bool, *, table_only: bool = False) -> int:
+    if as_json:
+        print_json([report.to_json() for report in reports])
+    else:
+        _print_claims(reports)
+        if not table_only:
+            _print_files(reports)
+    return 0 if all(report.as_documented for report in reports) else 1
+
+
+def _print_claims(reports: list[Report]) -> None:
+    from rich.table import Table
+
+    table = Table("experiment", "claim", "measured", "expected", "verdict", box=None, pad_edge=False)
+    for report in reports:
+        for verdict in report.verdicts:
+            word = "holds" if verdict.holds else "fails"
+            note = (
+                (" (as documented)" if not verdict.holds else "") if verdict.as_documented else " (NOT as documented)"
+            )
+            share = "" if verdict.of == 1 else f" in {verdict.held} of {verdict.of}"
+            row = (report.experiment.id, verdict.claim.id, short(verdict.measured), verdict.claim.expected)
+            table.add_row(*row, word + share + note)
+    console().print(table)
+
+
+def _print_files(reports: list[Report]) -> None:
+    out = console()
+    for report in reports:
+        kept = f"{report.computed} computed, {report.served} from the store, {report.seconds:.1f} s"
+        out.print(f"\n{report.experiment.id}: {kept}", markup=False)
+        for evidence in report.evidence:
+            for name, run in evidence.runs.items():
+                if len(report.evidence) * len(evidence.runs) <= 8:
+                    out.print(f"  {name}: {run.milestones}; {run.outcome}", markup=False, soft_wrap=True)
+        for path in report.figures:
+            out.print(f"  {path}", markup=False, soft_wrap=True)

@@ -1,0 +1,59 @@
+"""`latebloom run`: one simulation of your own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from latebloom.cli.common import Json, StoreOption, log, open_store, print_json, use_compile_cache
+
+ProblemText = Annotated[str, typer.Argument(metavar="PROBLEM", help="E.g. 'sparse_recovery[measurements=40,seed=3]'.")]
+MethodText = Annotated[str, typer.Option("--method", help="E.g. 'gradient_descent[learning_rate=0.1]'.")]
+PenaltyText = Annotated[list[str] | None, typer.Option("--penalty", help="E.g. 'l1[strength=1e-5]'; repeat to add up.")]
+ProbeText = Annotated[list[str] | None, typer.Option("--probe", help="E.g. 'gradient_ratio'; repeat for more.")]
+Steps = Annotated[int, typer.Option("--steps", min=0, help="How many steps.")]
+Until = Annotated[str | None, typer.Option("--until", help="Stop when 'memorised' or 'generalised'.")]
+Memorised = Annotated[float, typer.Option("--memorised", help="Threshold on the train error.")]
+Generalised = Annotated[float, typer.Option("--generalised", help="Threshold on the test error.")]
+
+
+def run(
+    problem: ProblemText,
+    method: MethodText = "gradient_descent[learning_rate=0.1]",
+    penalty: PenaltyText = None,
+    steps: Steps = 100_000,
+    probe: ProbeText = None,
+    memorised: Memorised = 1e-3,
+    generalised: Generalised = 1e-3,
+    until: Until = None,
+    as_json: Json = False,
+    store: StoreOption = None,
+) -> int:
+    """Run one simulation of your own and keep it in the store."""
+    use_compile_cache()
+    from latebloom import methods, penalties, probes, problems
+    from latebloom.record import parse
+    from latebloom.reproduce import compute_one, run_json
+    from latebloom.store import run_key
+    from latebloom.training import Job
+
+    terms = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
+    job = Job(
+        parse(problem, problems.TABLE, "problem"),  # type: ignore[arg-type]
+        parse(method, methods.TABLE, "method"),  # type: ignore[arg-type]
+        (terms[0] if len(terms) == 1 else penalties.Sum(*terms)) if terms else None,  # type: ignore[arg-type]
+        steps,
+        tuple(parse(text, probes.TABLE, "probe") for text in probe or []),  # type: ignore[misc]
+        memorised,
+        generalised,
+        until,
+    )
+    result = compute_one(job, open_store(store))
+    key = run_key(job.configuration())
+    if as_json:
+        print_json({"id": key, "configuration": result.configuration} | run_json(job.problem.name(), result))
+    else:
+        print(f"{key}  {result.outcome}\n{result.milestones}")
+        log(f"see it with: latebloom runs show {key[:8]}")
+    return 1 if result.outcome.failed else 0

@@ -1,0 +1,101 @@
+"""`latebloom runs`: list, show, export, delete, recover what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from latebloom.cli.common import Json, StoreOption, console, open_store, print_json
+
+app = typer.Typer(
+    help="List, show, export, delete, recover what is stored.", no_args_is_help=True, rich_markup_mode=None
+)
+Id = Annotated[str, typer.Argument(metavar="ID", help="An id from `latebloom runs list`, or its first digits.")]
+
+
+@app.command("list")
+def list_runs(as_json: Json = False, store: StoreOption = None) -> None:
+    """What is stored."""
+    stored = open_store(store).runs()
+    if as_json:
+        print_json([_document(item) for item in stored])
+        return
+    from rich.table import Table
+
+    table = Table("id", "state", "problem", "penalty", "outcome", box=None, pad_edge=False)
+    for item in stored:
+        table.add_row(item.id, item.state, *_titles(item.configuration), _sentence(item.summary))
+    console().print(table)
+
+
+@app.command()
+def show(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
+    """One stored run: configuration, outcome, milestones, last record."""
+    item = open_store(store).get(run)
+    document = _document(item)
+    if as_json:
+        print_json(document)
+        return
+    out = console()
+    out.print(f"{item.id}  {item.state}  {item.folder}", markup=False, soft_wrap=True)
+    for part in ("configuration", "outcome", "milestones", "final"):
+        value = document[part]
+        lines = value.items() if isinstance(value, dict) else [("", value)]
+        out.print(f"\n{part}")
+        for name, entry in lines:
+            out.print(f"  {name:<20} {entry}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def export(
+    run: Id,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .parquet or .json file.")],
+    as_json: Json = False,
+    store: StoreOption = None,
+) -> None:
+    """Write one run to a .csv, .parquet or .json file."""
+    written = open_store(store).export(run, path)
+    _say("exported", str(written), as_json)
+
+
+@app.command()
+def delete(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
+    """Delete one run."""
+    _say("deleted", open_store(store).delete(run), as_json)
+
+
+@app.command()
+def recover(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
+    """Keep what a killed run had recorded, as a partial run."""
+    _say("recovered", open_store(store).recover(run).id, as_json)
+
+
+def _say(what: str, value: str, as_json: bool) -> None:
+    print_json({what: value}) if as_json else print(f"{what} {value}")
+
+
+def _document(item) -> dict[str, Any]:
+    from latebloom.reproduce import plain
+
+    summary = item.summary
+    return {
+        "id": item.id,
+        "state": item.state,
+        "configuration": item.configuration,
+        "milestones": plain(summary.get("milestones")),
+        "outcome": plain(summary.get("outcome")),
+        "final": plain(summary.get("final")),
+    }
+
+
+def _titles(configuration: dict[str, Any]) -> tuple[str, str]:
+    if "study" in configuration:
+        return f"study: {configuration['study']}", ""
+    return str(configuration.get("problem", "")), str(configuration.get("penalty") or "")
+
+
+def _sentence(summary: dict[str, Any]) -> str:
+    outcome = summary.get("outcome")
+    return str(outcome.get("sentence", "")) if isinstance(outcome, dict) else ""

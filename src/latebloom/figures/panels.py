@@ -1,0 +1,84 @@
+"""Panels that many figures share: traces of a run on an axis, theory dashed over measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from latebloom.run import Run
+
+STEP_LABEL = "step $t$"
+
+
+def log_steps(axis: Axes, label: str = STEP_LABEL) -> None:
+    """A logarithmic step axis that still shows step 0, at the left edge."""
+    axis.set_xscale("symlog", linthresh=1, linscale=0.35)
+    axis.set_xlabel(label)
+    axis.set_xlim(left=0)
+
+
+def errors(axis: Axes, run: Run, *, log: bool = True, legend: bool = True) -> None:
+    """Train and test error against the step, with t1 and t2 marked."""
+    axis.plot(run["step"], run["train_error"], color=TRAIN, label="train error")
+    axis.plot(run["step"], run["test_error"], color=TEST, label="recovery error")
+    if log:
+        axis.set_yscale("log")
+    log_steps(axis)
+    axis.set_ylabel("relative error")
+    mark_milestones(axis, run)
+    if legend:
+        axis.legend(loc="best")
+
+
+def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
+    """Thin vertical lines at the memorised and generalised steps."""
+    marks = ((run.milestones.memorised, "$t_1$", TRAIN), (run.milestones.generalised, "$t_2$", TEST))
+    for milestone, name, colour in marks:
+        if milestone is None or milestone.step is None:
+            continue
+        axis.axvline(milestone.step, color=colour, linewidth=0.8, alpha=0.5)
+        if names:
+            place = axis.get_xaxis_transform()
+            axis.text(milestone.step, 1.0, name, transform=place, ha="center", va="bottom", color=colour, fontsize=7)
+
+
+def ratio(axis: Axes, run: Run) -> None:
+    """Which force drives: the gradient ratio, with the level 1 dashed."""
+    axis.plot(run["step"], run["gradient_ratio"], color=NORM)
+    axis.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)
+    axis.set_yscale("log")
+    log_steps(axis)
+    axis.set_ylabel(r"gradient ratio $|G|\,/\,(\beta|H|)$")
+    mark_milestones(axis, run)
+
+
+def norm(axis: Axes, run: Run, column: str, label: str, limits: Sequence[tuple[float, str]] = ()) -> None:
+    """A norm against the step, with where theory says it ends dashed."""
+    axis.plot(run["step"], run[column], color=NORM)
+    for value, name in limits:
+        axis.axhline(value, color=THEORY, linestyle="--", linewidth=0.9, label=name)
+    log_steps(axis)
+    axis.set_ylabel(label)
+    mark_milestones(axis, run)
+    if limits:
+        axis.legend(loc="best")
+
+
+def components(axis: Axes, run: Run, truth: np.ndarray) -> None:
+    """Every component of the vector: the support coloured with its true value dashed, the rest grey."""
+    support = np.flatnonzero(truth)
+    off = np.flatnonzero(truth == 0)
+    axis.plot(run["step"], run["components"][:, off], color=GREY, linewidth=0.4, alpha=0.5)
+    for index in support:
+        (line,) = axis.plot(run["step"], run["components"][:, index], linewidth=1.1)
+        axis.axhline(truth[index], color=line.get_color(), linestyle="--", linewidth=0.7)
+    log_steps(axis)
+    axis.set_ylabel("components $a_i$")
+    mark_milestones(axis, run)

@@ -1,0 +1,252 @@
+"""From an experiment to its report: missing runs, the store, the claims, the figure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latebloom import figures
+from latebloom import run as run_module
+from latebloom.catalog import Cell, Claim, Evidence, Experiment, Request, Study
+from latebloom.errors import LatebloomError
+from latebloom.figures.style import style
+from latebloom.progress import tracked
+from latebloom.run import Run
+from latebloom.store import LiveRun, Store, run_key
+from latebloom.training import Job, run_jobs
+
+
+class InterruptedWork(LatebloomError):
+    """Ctrl-C: what was finished is in the store, what was begun is kept as partial runs."""
+
+    interrupted = True
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim with what was measured: on one draw, or on several with the share in which it held."""
+
+    claim: Claim
+    measured: Any
+    holds: bool
+    held: int
+    of: int
+
+    @property
+    def as_documented(self) -> bool:
+        return self.holds == self.claim.documented
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {
+            "id": self.claim.id,
+            "text": self.claim.text,
+            "source": self.claim.source,
+            "measured": plain(self.measured),
+            "expected": self.claim.expected,
+            "holds": self.holds,
+            "documented": self.claim.documented,
+        }
+        return shown if self.of == 1 else shown | {"held": self.held, "of": self.of, "rate": self.held / self.of}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `reproduce` found out about one experiment."""
+
+    experiment: Experiment
+    evidence: Sequence[Evidence]
+    verdicts: Sequence[Verdict]
+    figures: Sequence[Path]
+    seconds: float
+    computed: int
+    served: int
+
+    @property
+    def as_documented(self) -> bool:
+        return all(verdict.as_documented for verdict in self.verdicts)
+
+    @property
+    def gradients(self) -> int:
+        return sum(run.provenance["gradients"] for evidence in self.evidence for run in evidence.runs.values())
+
+    def to_json(self) -> dict[str, Any]:
+        seeds = [evidence.request.seed for evidence in self.evidence]
+        return {
+            "experiment": self.experiment.id,
+            "seed": seeds[0],
+            "seeds": seeds,
+            "seconds": self.seconds,
+            "gradients": self.gradients,
+            "computed": self.computed,
+            "from_store": self.served,
+            "runs": [
+                run_json(name if len(seeds) == 1 else f"seed {evidence.request.seed}: {name}", run)
+                for evidence in self.evidence
+                for name, run in evidence.runs.items()
+            ],
+            "claims": [verdict.to_json() for verdict in self.verdicts],
+            "figures": [str(path) for path in self.figures],
+        }
+
+
+def reproduce(
+    experiment: Experiment,
+    *,
+    store: Store,
+    seeds: Sequence[int] = (),
+    full: bool = False,
+    out: Path | None = None,
+) -> Report:
+    """Runs what the store does not have, checks every claim, and draws the figure into `out` if given."""
+    started = time.perf_counter()
+    requests = [Request(seed, full) for seed in (seeds or (experiment.seed,))]
+    cells = [list(experiment.cells(request)) for request in requests]
+    runs, computed = _runs(experiment.id, [cell for group in cells for cell in group], store)
+    studies = [list(experiment.studies(request)) for request in requests]
+    tables, studied = _tables([study for group in studies for study in group], store)
+    evidence = [
+        Evidence(
+            request,
+            {cell.name: cell for cell in group},
+            {cell.name: next(runs) for cell in group},
+            {study.name: next(tables) for study in wanted},
+        )
+        for request, group, wanted in zip(requests, cells, studies, strict=True)
+    ]
+    verdicts = [judge(claim, evidence) for claim in experiment.claims]
+    paths: list[Path] = []
+    if out is not None:
+        with style():
+            paths = figures.save(experiment.draw(evidence[0]), out, experiment.id.replace("/", "-"))
+    asked = sum(len(group) for group in cells) + sum(len(group) for group in studies)
+    seconds = time.perf_counter() - started
+    return Report(experiment, evidence, verdicts, paths, seconds, computed + studied, asked - computed - studied)
+
+
+def judge(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
+    """The claim's verdict: on one draw as it is, on several by the share in which it held.
+
+    A claim documented to hold does so if it held in the documented share of draws; a claim documented
+    to fail holds if it held in half of them.
+    """
+    measured = [claim.check(item) for item in evidence]
+    held = sum(bool(item.holds) for item in measured)
+    if len(measured) == 1:
+        return Verdict(claim, measured[0].value, bool(measured[0].holds), held, 1)
+    needed = claim.rate if claim.documented else 0.5
+    values = [item.value for item in measured]
+    return Verdict(claim, values, held >= needed * len(measured), held, len(measured))
+
+
+def _runs(label: str, cells: Sequence[Cell], store: Store):
+    """A run for every cell, from the store where it is there; and how many were computed."""
+    jobs = [_job(cell) for cell in cells]
+    keys = [run_key(job.configuration()) for job in jobs]
+    found: dict[str, Run] = {}
+    missing: dict[str, Job] = {}
+    for key, job in zip(keys, jobs, strict=True):
+        if key in found or key in missing:
+            continue
+        stored = store.find(job.configuration())
+        if stored is None:
+            missing[key] = job
+        else:
+            found[key] = run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
+    if missing:
+        found |= dict(zip(missing, compute(list(missing.values()), store, label=label), strict=True))
+    return iter([found[key] for key in keys]), len(missing)
+
+
+def _job(cell: Cell) -> Job:
+    return Job(
+        cell.problem,
+        cell.method,
+        cell.penalty,
+        cell.steps,
+        tuple(cell.probes),
+        cell.memorised,
+        cell.generalised,
+    )
+
+
+def compute(jobs: Sequence[Job], store: Store, *, label: str = "training") -> list[Run]:
+    """Runs jobs and keeps every one of them, streaming the records to the store while they are made."""
+    live: dict[int, LiveRun] = {}
+
+    def on_records(number: int, rows: dict[str, np.ndarray]) -> None:
+        if number not in live:
+            live[number] = store.begin(jobs[number].configuration())
+        live[number].append(rows)
+
+    try:
+        runs = run_jobs(jobs, label=label, on_records=on_records)
+        for number, run in enumerate(runs):
+            columns, summary, arrays = run.to_stored()
+            live[number].finish(columns, summary, arrays)
+    finally:
+        for stream in live.values():
+            stream.close()
+    unfinished = sum(not run.outcome.complete for run in runs)
+    if unfinished:
+        raise InterruptedWork(
+            f"interrupted: {len(runs) - unfinished} of {len(runs)} runs finished and are in the store, "
+            f"{unfinished} kept as partial; run the same command to go on"
+        )
+    return runs
+
+
+def compute_one(job: Job, store: Store) -> Run:
+    """The run of one job, from the store if it is there."""
+    stored = store.find(job.configuration())
+    if stored is None:
+        return compute([job], store)[0]
+    return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
+
+
+def _tables(studies: Sequence[Study], store: Store):
+    """The columns of every study, from the store where they are there; and how many were computed."""
+    found: list[dict[str, np.ndarray]] = []
+    computed = 0
+    for study in tracked(studies, "studies"):
+        configuration = {"study": study.name, **study.configuration}
+        stored = store.find(configuration)
+        if stored is None:
+            computed += 1
+            columns = study.compute()
+            with store.begin(configuration) as live:
+                stored = live.finish(columns, {"complete": True}, {})
+        found.append(dict(stored.columns))
+    return iter(found), computed
+
+
+def run_json(name: str, run: Run) -> dict[str, Any]:
+    """A run as `reproduce --json` shows it."""
+    return {
+        "name": name,
+        "outcome": run.outcome.ending.value,
+        "sentence": run.outcome.sentence,
+        "final": plain(run.final),
+        "milestones": run.milestones.to_json(run.provenance["learning_rate"]),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can carry it: NumPy numbers as numbers, what is not finite as null."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value

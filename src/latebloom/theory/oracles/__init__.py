@@ -1,0 +1,9 @@
+"""Where theory says a phase ends, each answer with a certificate at the returned point."""
+
+from latebloom.theory.oracles.base import OracleResult, recovers
+from latebloom.theory.oracles.basis_pursuit import basis_pursuit
+from latebloom.theory.oracles.lasso import lasso
+from latebloom.theory.oracles.least_squares import least_squares, min_norm
+from latebloom.theory.oracles.ridge import ridge
+
+__all__ = ["OracleResult", "basis_pursuit", "lasso", "least_squares", "min_norm", "recovers", "ridge"]

@@ -1,0 +1,156 @@
+"""The table of cases that every law runs over.
+
+A new penalty, method or problem is one line here; then all laws apply to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+import latebloom as lb
+from latebloom.methods import AbstractMethod
+from latebloom.penalties import AbstractPenalty
+from latebloom.problems import AbstractProblem
+
+SIZE = 6  # entries of the vectors that penalties are tried on
+
+
+@dataclass(frozen=True)
+class PenaltyCase:
+    """A penalty and what is true of it."""
+
+    name: str
+    penalty: AbstractPenalty
+    convex: bool = True
+    has_prox: bool = True
+    separable: bool = True  # a sum over the entries, each of which can be minimised by itself
+    parts: bool = False  # its parameters are a dictionary
+
+    def wrap(self, vector: Any) -> Any:
+        """The parameters whose entries are `vector`."""
+        return {"bias": vector[:2], "embedding": vector[2:]} if self.parts else vector
+
+    def flat(self, params: Any) -> np.ndarray:
+        """The entries of the parameters."""
+        return np.concatenate([params["bias"], params["embedding"]]) if self.parts else np.asarray(params)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _lp(p: float) -> PenaltyCase:
+    return PenaltyCase(f"lp-{p:g}", lb.Lp(0.4, p=p), convex=False)
+
+
+PENALTIES = (
+    PenaltyCase("l1", lb.L1(0.3)),
+    PenaltyCase("l1-of-strength-0", lb.L1(0.0)),
+    PenaltyCase("l2", lb.L2(0.7)),
+    PenaltyCase("l2-norm", lb.L2Norm(0.9), separable=False),
+    _lp(0.3),
+    _lp(0.5),
+    _lp(0.8),
+    PenaltyCase("elastic-net", lb.L1(0.3) + lb.L2(0.7)),
+    PenaltyCase("sparse-group", lb.L1(0.3) + lb.L2Norm(0.5), separable=False),
+    PenaltyCase("ridge-and-norm", lb.L2Norm(0.5) + lb.L2(0.7), separable=False),
+    PenaltyCase("all-three", lb.L2(0.7) + lb.L2Norm(0.5) + lb.L1(0.3), separable=False),
+    PenaltyCase("l1-twice", lb.L1(0.3) + lb.L1(0.2), has_prox=False),
+    PenaltyCase("lp-and-l2", lb.Lp(0.4) + lb.L2(0.7), convex=False, has_prox=False),
+    PenaltyCase("l1-on-a-part", lb.OnParts(lb.L1(0.3), "embedding"), parts=True),
+    PenaltyCase("lp-on-a-part", lb.OnParts(lb.Lp(0.4), "bias"), parts=True, convex=False),
+    PenaltyCase("norm-on-both-parts", lb.OnParts(lb.L2Norm(0.5), "embedding", "bias"), parts=True, separable=False),
+    PenaltyCase("elastic-net-on-a-part", lb.OnParts(lb.L1(0.3) + lb.L2(0.7), "bias"), parts=True),
+)
+CONVEX = tuple(case for case in PENALTIES if case.convex)
+PROXIMABLE = tuple(case for case in PENALTIES if case.has_prox)
+
+
+@dataclass(frozen=True)
+class MethodCase:
+    """A method and what it asks for."""
+
+    name: str
+    method: AbstractMethod
+    needs_prox: bool = False
+    needs_linear: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+METHODS = (
+    MethodCase("subgradient", lb.GradientDescent(0.1)),
+    MethodCase("projected", lb.ProjectedSubgradient(0.01), needs_linear=True),
+    MethodCase("ista", lb.ProximalGradient(0.1), needs_prox=True),
+    MethodCase("fista", lb.AcceleratedProximalGradient(0.1), needs_prox=True),
+    MethodCase("adam", lb.Optax("adam", learning_rate=0.01)),
+    MethodCase("adam-with-options", lb.Optax("adam", learning_rate=0.01, b1=0.8, b2=0.95)),
+    MethodCase("momentum", lb.Optax("sgd", learning_rate=0.01, momentum=0.9)),
+)
+
+
+def sparse(**changes: Any) -> lb.problems.SparseRecovery:
+    """A small sparse recovery; every test that can uses these sizes, so that they share compiled programs."""
+    return lb.problems.SparseRecovery(**({"dimension": 20, "sparsity": 2, "measurements": 12, "seed": 1} | changes))
+
+
+def _curve_residuals(params):
+    return params["w"] - 1.0
+
+
+def _curve_test(params):
+    level, amplitude, frequency, tilt = params["curve"]
+    step = jnp.log(jnp.abs(1.0 - params["w"][0])) / jnp.log(1 - CURVE_RATE)
+    return level + amplitude * jnp.cos(frequency * step) - tilt * step
+
+
+CURVE_RATE = 1e-2
+
+
+def curve(level: float, amplitude: float, frequency: float, tilt: float = 0.0) -> lb.problems.LeastSquares:
+    """A problem whose test error is `level + amplitude cos(frequency k) - tilt k` at step `k`.
+
+    Gradient descent with `CURVE_RATE` gives `1 - w = (1 - CURVE_RATE)^k`, from which `test` reads the step.
+    The curve's numbers are parameters without a gradient: all curves share one compiled program.
+    """
+    start = {"w": jnp.zeros(1), "curve": jnp.array([level, amplitude, frequency, tilt])}
+    return lb.problems.LeastSquares(_curve_residuals, start, test=_curve_test, label="curve")
+
+
+def _net_residuals(params):
+    inputs = jnp.linspace(-1.0, 1.0, 5)
+    return params["out"] @ jnp.tanh(params["hidden"][:, None] * inputs) - inputs**3
+
+
+def _net_test(params):
+    return jnp.abs(params["out"] @ jnp.tanh(params["hidden"] * 0.3) - 0.027)
+
+
+@dataclass(frozen=True)
+class ProblemCase:
+    """A problem and its capabilities."""
+
+    name: str
+    problem: AbstractProblem
+    linear: bool
+    degree: int | None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_NET = {"hidden": jnp.array([0.3, -0.8, 1.1]), "out": jnp.array([0.5, 0.2, -0.4])}
+PROBLEMS = (
+    ProblemCase("sparse-recovery", sparse(init_scale=0.5), linear=True, degree=1),
+    *(
+        ProblemCase(f"sparse-recovery-depth-{depth}", sparse(depth=depth, init_scale=2.0), linear=False, degree=depth)
+        for depth in (2, 3, 4)
+    ),
+    ProblemCase("linear-regression", lb.problems.LinearRegression.random(features=8, samples=5), True, 1),
+    ProblemCase("tall-regression", lb.problems.LinearRegression.random(features=4, samples=9, noise=0.1), True, 1),
+    ProblemCase("a-net", lb.problems.LeastSquares(_net_residuals, _NET, test=_net_test), linear=False, degree=None),
+)

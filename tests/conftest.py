@@ -1,0 +1,43 @@
+"""What every test shares: examples drawn the same way each time, and a count of what JAX compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import jax
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No coin flips: the same examples on every machine, and no files left behind.
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("repeatable")
+
+_COMPILED: list[str] = []
+
+
+def _listen(event: str, seconds: float, **_: object) -> None:
+    if "backend_compile" in event:
+        _COMPILED.append(event)
+
+
+jax.monitoring.register_event_duration_secs_listener(_listen)
+
+
+@pytest.fixture
+def compiles() -> Callable:
+    """`with compiles() as count:` then `count()` is how many programs JAX compiled inside."""
+
+    @contextmanager
+    def counting() -> Iterator[Callable[[], int]]:
+        before = len(_COMPILED)
+        yield lambda: len(_COMPILED) - before
+
+    return counting
