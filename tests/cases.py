@@ -14,6 +14,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.methods import AbstractMethod
 from latebloom.penalties import AbstractPenalty
+from latebloom.probes import Components, DistanceTo, GradientRatio, OffSupportNorm, SupportNorm, VectorL1
 from latebloom.problems import AbstractProblem
 
 SIZE = 6  # entries of the vectors that penalties are tried on
@@ -141,6 +142,17 @@ class ProblemCase:
 
     def __str__(self) -> str:
         return self.name
+
+
+# Beside those of every run; the last five are for problems that measure a vector of `sparse`'s size.
+PROBES = (
+    GradientRatio(),
+    Components(),
+    VectorL1(),
+    SupportNorm(),
+    OffSupportNorm(),
+    DistanceTo("ones", np.ones(20)),
+)
 
 
 _NET = {"hidden": jnp.array([0.3, -0.8, 1.1]), "out": jnp.array([0.5, 0.2, -0.4])}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Ending(str, Enum):
+class Ending(StrEnum):
     """The ways a run can end."""
 
     FINISHED = "finished"

@@ -1,0 +1,63 @@
+"""Figure 22: errors and times against the number of measurements, for each coherence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from latebloom.catalog.base import Evidence, Experiment
+from latebloom.catalog.beyond_l2 import coherent_runs
+from latebloom.catalog.beyond_l2.common import t1
+from latebloom.figures.style import canvas, shades
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(evidence: Evidence) -> Figure:
+    wanted = coherent_runs.counts(evidence.request)
+    figure, axes = canvas(2, 2, height=2.0)
+    for tau, colour in zip(coherent_runs.TAUS, shades(len(coherent_runs.TAUS)), strict=True):
+        times = [coherent_runs.mean_time(evidence, n, tau) for n in wanted]
+        memorised = [t1(evidence.runs[coherent_runs.name_of(n, tau, 0)]) or np.nan for n in wanted]
+        columns = (
+            [coherent_runs.mean_over_draws(evidence, n, tau, "train_error") for n in wanted],
+            [coherent_runs.mean_over_draws(evidence, n, tau, "test_error") for n in wanted],
+            memorised,
+            [time if np.isfinite(time) else np.nan for time in times],
+        )
+        for axis, values in zip(axes, columns, strict=True):
+            axis.plot(wanted, values, "o-", color=colour, label=rf"$\tau$ = {tau:g}")
+    labels = (
+        "train error at the end",
+        "recovery error at the end",
+        "memorisation step $t_1$",
+        "generalisation step $t_2$",
+    )
+    for axis, label in zip(axes, labels, strict=True):
+        axis.set_yscale("log")
+        axis.set_xlabel("measurements $N$")
+        axis.set_ylabel(label)
+    axes[0].legend(fontsize=6, ncols=2)
+    return figure
+
+
+EXPERIMENT = Experiment(
+    id="beyond-l2/fig22",
+    title="Errors, memorisation and generalisation steps against the number of measurements, for each coherence",
+    claim="Generalisation time and error grow with coherence.",
+    source="Appendix G.1.3, Figure 22",
+    seconds=20,
+    settings=coherent_runs.SETTINGS,
+    cells=coherent_runs.cells,
+    claims=(
+        coherent_runs.LATER,
+        coherent_runs.ERROR_AS_PRINTED,
+        coherent_runs.ERROR_GROWS,
+        coherent_runs.IMPOSSIBLE_AS_PRINTED,
+        coherent_runs.ONLY_THE_SUPPORT,
+    ),
+    draw=draw,
+    notes=(*coherent_runs.NOTES, "A missing point did not generalise in at least one draw."),
+)

@@ -1,0 +1,128 @@
+"""A batch gives what its runs give alone, and the same structure compiles once."""
+
+from __future__ import annotations
+
+import pytest
+from cases import METHODS, sparse
+from plain import RATE, same_run
+
+import latebloom as lb
+from latebloom.errors import InputError, LatebloomWarning
+from latebloom.outcome import Ending
+from latebloom.training import Job, run_jobs
+
+# Batches
+
+SEEDS = (1, 2, 3, 4, 5)
+STEPS = (3_000, 700, 1, 2_000, 0)
+PROBLEMS = tuple(sparse(dimension=100, measurements=30, seed=seed, init_scale=10.0 ** (-seed)) for seed in SEEDS)
+RATES = tuple(0.05 + 0.02 * seed for seed in SEEDS)
+STRENGTHS = tuple(1e-3 * seed for seed in SEEDS)
+LOOSE = {"memorised": 0.05, "generalised": 0.3}
+
+
+@pytest.fixture(scope="module")
+def alone():
+    jobs = zip(PROBLEMS, RATES, STRENGTHS, STEPS, strict=True)
+    return [lb.train(p, lb.GradientDescent(r), lb.L1(s), steps=n, **LOOSE) for p, r, s, n in jobs]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_a_batch_gives_bit_for_bit_what_its_runs_give_alone(alone, size):
+    """Seeds, strengths, learning rates, initial scales, numbers of steps differ; some sizes leave a core idle."""
+    methods, penalties = [lb.GradientDescent(rate) for rate in RATES], [lb.L1(strength) for strength in STRENGTHS]
+    batch = lb.train_batch(PROBLEMS[:size], methods[:size], penalties[:size], steps=STEPS[:size], **LOOSE)
+    assert len(batch) == size
+    for together, single in zip(batch, alone, strict=False):
+        assert together.configuration == single.configuration
+        assert same_run(together, single)
+    assert not same_run(alone[0], alone[1])
+
+
+@pytest.mark.parametrize("case", [case for case in METHODS if case.name in {"projected", "fista", "adam"}], ids=str)
+def test_methods_with_memory_give_bit_for_bit_in_a_batch(case):
+    # Thresholds out of reach: nothing to pin, which halves what is compiled.
+    penalty, never = lb.L1(1e-3), {"memorised": 1e-30, "generalised": 1e-30}
+    jobs = [(PROBLEMS[0], 900), (PROBLEMS[1], 400), (PROBLEMS[2], 650)]
+    batch = lb.train_batch([p for p, _ in jobs], case.method, penalty, steps=[n for _, n in jobs], **never)
+    for together, (problem, steps) in zip(batch, jobs, strict=True):
+        assert same_run(together, lb.train(problem, case.method, penalty, steps=steps, **never))
+
+
+def test_a_batch_of_many_structures_gives_what_its_runs_give_alone(alone):
+    problems = [PROBLEMS[0], sparse(depth=2, init_scale=1.0), PROBLEMS[1]]
+    methods = [lb.GradientDescent(rate) for rate in (RATES[0], RATE, RATES[1])]
+    penalties = [lb.L1(STRENGTHS[0]), lb.L2(1e-3), lb.L1(STRENGTHS[1])]
+    first, deep, second = lb.train_batch(problems, methods, penalties, steps=[3_000, 500, 700], **LOOSE)
+    assert same_run(first, alone[0])
+    assert same_run(second, alone[1])
+    assert same_run(deep, lb.train(problems[1], methods[1], penalties[1], steps=500, **LOOSE))
+
+
+def test_one_run_of_a_batch_that_breaks_leaves_the_others_alone(alone):
+    with pytest.warns(LatebloomWarning, match="the run will diverge"):
+        batch = lb.train_batch(
+            [PROBLEMS[0], PROBLEMS[0], PROBLEMS[1]],
+            [lb.GradientDescent(rate) for rate in (RATES[0], 5.0, RATES[1])],
+            [lb.L1(strength) for strength in (STRENGTHS[0], 1e-3, STRENGTHS[1])],
+            steps=[3_000, 3_000, 700],
+            **LOOSE,
+        )
+    assert same_run(batch[0], alone[0])
+    assert same_run(batch[2], alone[1])
+    assert batch[1].outcome.ending is Ending.DIVERGED
+
+
+@pytest.mark.parametrize("sizes", [(3, 2, 1, 1), (2, 1, 3, 1), (2, 1, 1, 3), (0, 1, 1, 1)])
+def test_lists_of_a_batch_have_one_length(sizes):
+    problems, methods = [sparse()] * sizes[0], [lb.GradientDescent(RATE)] * sizes[1]
+    with pytest.raises(
+        InputError, match=r"lists of one length, got \d, \d, \d, \d problems, methods, penalties and steps"
+    ):
+        lb.train_batch(problems, methods, [lb.L1(1e-3)] * sizes[2], steps=[10] * sizes[3])
+
+
+def test_records_are_seen_as_they_are_made():
+    """Every scheduled record once, in order, under the number of its job; none of a lane that only fills a shard."""
+    jobs = [Job(p, lb.GradientDescent(RATE), lb.L1(1e-3), n) for p, n in zip(PROBLEMS[:3], (900, 50, 300), strict=True)]
+    seen: dict[int, list[int]] = {}
+    runs = run_jobs(jobs, on_records=lambda number, rows: seen.setdefault(number, []).extend(rows["step"].tolist()))
+    assert set(seen) == {0, 1, 2}
+    for number, run in enumerate(runs):
+        assert seen[number] == sorted(set(seen[number]))
+        assert seen[number][-1] == run["step"][-1]
+        assert set(seen[number]) <= set(run["step"].tolist())
+
+
+def test_a_failing_observer_is_not_silent():
+    def fail(number, rows):
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        run_jobs([Job(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), 100)], on_records=fail)
+
+
+# What is compiled
+
+
+def test_a_second_run_of_one_structure_compiles_nothing(compiles):
+    options = {"memorised": 0.05, "generalised": 0.3}
+    first = lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=3_000, **options)
+    with compiles() as count:
+        for problem, rate, strength, steps in (
+            (sparse(seed=7), RATE, 1e-3, 3_000),
+            (sparse(sparsity=3, init_scale=1.0, signal_to_noise=10.0), RATE, 1e-3, 3_000),
+            (sparse(), 0.07, 1e-3, 3_000),
+            (sparse(), RATE, 3e-3, 3_000),
+            (sparse(), RATE, 1e-3, 4_321),
+        ):
+            again = lb.train(problem, lb.GradientDescent(rate), lb.L1(strength), steps=steps, **options)
+            assert again.configuration != first.configuration
+        lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=3_000, memorised=0.04, generalised=0.2)
+    assert count() == 0
+
+
+def test_the_count_of_compiled_programs_counts(compiles):
+    with compiles() as count:
+        lb.train(sparse(measurements=11), lb.GradientDescent(RATE), lb.L1(1e-3), steps=3)
+    assert count() > 0

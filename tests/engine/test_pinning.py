@@ -1,0 +1,101 @@
+"""Milestones are pinned to the exact step: that of brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases import CURVE_RATE, curve, sparse
+from plain import RATE, first_below, stable_below
+
+import latebloom as lb
+from latebloom.errors import InputError
+from latebloom.run import Run
+
+# level, amplitude, frequency, tilt of the test error against the step; threshold; steps
+CURVES = {
+    "crosses, is lost, comes back": ((0.6, 0.5, 5e-3, 0.0), 0.3, 2_000),
+    "crosses, is lost": ((0.6, 0.5, 5e-3, 0.0), 0.3, 1_200),
+    "crosses once": ((0.6, 0.5, 5e-3, 0.0), 0.3, 700),
+    "crosses three times": ((0.6, 0.5, 1e-2, 0.0), 0.3, 1_650),
+    "below from step 0": ((0.1, 0.05, 5e-3, 0.0), 0.3, 500),
+    "below at step 0, lost, comes back": ((0.6, -0.5, 5e-3, 0.0), 0.3, 1_400),
+    "never": ((0.6, 0.25, 5e-3, 0.0), 0.3, 500),
+    "a slow slope": ((0.6, 0.0, 0.0, 2e-4), 0.3, 2_000),
+}
+TRAIN_THRESHOLD = 0.05
+
+
+def run_curve(shape, threshold: float, steps: int) -> tuple[Run, np.ndarray]:
+    """The run, and its test error at every step by brute force: one step of JAX at a time, in NumPy's arithmetic."""
+    problem = curve(*shape)
+    run = lb.train(
+        problem, lb.GradientDescent(CURVE_RATE), steps=steps, memorised=TRAIN_THRESHOLD, generalised=threshold
+    )
+    w, left = 0.0, []
+    for _ in range(steps + 1):
+        left.append(1.0 - w)
+        w = w - CURVE_RATE * (w - 1.0)
+    level, amplitude, frequency, tilt = shape
+    step = np.log(np.abs(left)) / np.log(1 - CURVE_RATE)
+    return run, level + amplitude * np.cos(frequency * step) - tilt * step
+
+
+@pytest.mark.parametrize(("shape", "threshold", "steps"), CURVES.values(), ids=CURVES.keys())
+def test_pinned_crossings_are_the_exact_steps(shape, threshold, steps):
+    run, values = run_curve(shape, threshold, steps)
+    milestone = run.milestones.generalised
+    assert milestone.step == first_below(values, threshold)
+    stable = None if milestone.stable is None else milestone.stable.step
+    assert stable == stable_below(values, threshold)
+    assert milestone.censored is (first_below(values, threshold) is None)
+    assert milestone.last_step == steps
+    crossings = [crossing for crossing in (milestone.first, milestone.stable) if crossing is not None]
+    for crossing in crossings:
+        assert crossing.pinned
+        assert crossing.bracket[0] <= crossing.step <= crossing.bracket[1]
+        assert crossing.step in run["step"]
+    lost = first_below(-values[milestone.step :], -threshold - 1e-300) if crossings else None
+    if lost:  # found at the first record after the exact step
+        exact = milestone.step + lost
+        assert exact <= milestone.lost
+        assert not ((run["step"] >= exact) & (run["step"] < milestone.lost)).any()
+    else:
+        assert milestone.lost is None
+    assert run.milestones.memorised.step == int(np.ceil(np.log(TRAIN_THRESHOLD) / np.log(1 - CURVE_RATE)))
+
+
+def test_a_crossing_at_the_last_step_is_seen_and_one_step_less_is_censored():
+    shape = CURVES["crosses once"][0]
+    _, values = run_curve(shape, 0.3, 700)
+    exact = first_below(values, 0.3)
+    at_last, _ = run_curve(shape, 0.3, exact)
+    before, _ = run_curve(shape, 0.3, exact - 1)
+    assert at_last.milestones.generalised.step == exact == at_last.milestones.generalised.stable.step
+    assert before.milestones.generalised.censored
+    assert str(before.milestones.generalised) == f"not generalised by step {exact - 1:,} (test_error ≤ 0.3)"
+
+
+def test_a_curve_that_crosses_many_times_between_two_records_is_pinned_within_its_bracket():
+    """A ripple of 7 steps under records 30 steps apart: the first step below, and the step after the last above."""
+    run, values = run_curve((1.0, 0.02, 0.9, 1e-3), 0.3, 1_200)
+    first, stable = run.milestones.generalised.first, run.milestones.generalised.stable
+    low, high = first.bracket
+    assert high - low > 7
+    assert first.step == low + 1 + first_below(values[low + 1 : high + 1], 0.3)
+    low, high = stable.bracket
+    above = np.flatnonzero(values[: high + 1] > 0.3)[-1]
+    assert stable.step == above + 1
+    assert first.step < stable.step
+
+
+def test_without_a_test_there_is_no_generalisation():
+    run = lb.train(lb.problems.LinearRegression([[1.0, 2.0]], [3.0]), lb.GradientDescent(RATE), steps=100)
+    assert run.milestones.generalised is None
+    assert run.milestones.sharpness is None
+    assert not run.milestones.memorised.censored
+    assert np.isnan(run["test_error"]).all()
+
+
+def test_thresholds_are_positive():
+    with pytest.raises(InputError, match=r"memorised threshold=0 is not allowed: .* must be .*above 0"):
+        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, memorised=0)
