@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from latebloom import figures, penalties, probes, problems, theory
+    from latebloom import figures, methods, penalties, probes, problems, theory
     from latebloom.methods import (
         AcceleratedProximalGradient,
         GradientDescent,

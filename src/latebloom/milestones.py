@@ -174,7 +174,7 @@ def from_json(data: dict[str, Any] | None) -> Milestone | None:
     """A milestone from its stored form (`dataclasses.asdict`)."""
     if data is None:
         return None
-    crossings = {
+    crossings: dict[str, Any] = {
         key: None
         if data[key] is None
         else Crossing(data[key]["step"], tuple(data[key]["bracket"]), data[key]["pinned"])

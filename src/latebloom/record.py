@@ -5,7 +5,7 @@ text, `name[param=value,...]`, that is its identity on the command line and in t
 
 It is also a JAX pytree: numbers that only change values (a strength, a seed, a
 learning rate) are leaves, so that changing them compiles nothing; what changes
-shapes or code (sizes, kinds, depth) is static.
+shapes or code (sizes, kinds, depth) is declared `eqx.field(static=True)`.
 """
 
 from __future__ import annotations
@@ -28,19 +28,8 @@ from latebloom.errors import InputError, unknown_name
 jax.config.update("jax_enable_x64", True)
 
 
-def static(**kwargs: Any) -> Any:
-    """A field that changes shapes or code: a new value compiles a new program."""
-    return eqx.field(static=True, **kwargs)
-
-
-def derived() -> Any:
-    """A field computed at construction from the others; not part of the configuration."""
-    return eqx.field(metadata={"derived": True})
-
-
-def derived_static() -> Any:
-    """A derived field that changes shapes or code."""
-    return eqx.field(static=True, metadata={"derived": True})
+# The metadata of a field that is computed at construction from the others and is not part of the configuration.
+DERIVED = {"derived": True}
 
 
 class Record(eqx.Module):

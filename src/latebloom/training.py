@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from latebloom import milestones, outcome
@@ -89,8 +90,8 @@ class Job:
             penalty=self.penalty,
             probes=self.all_probes,
             watched=(TrainError(), TestError()),
-            thresholds=np.array([watch.threshold for watch in self.watches]),
-            stop_on=np.array([watch.name == self.until for watch in self.watches]),
+            thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
+            stop_on=jnp.asarray([watch.name == self.until for watch in self.watches]),
         )
 
 
@@ -143,8 +144,9 @@ def train_batch(
     every run gives bit for bit the numbers that `train` gives for it alone.
     """
     cells = _broadcast([_listed(values) for values in (problems, methods, penalties, steps)])
-    options = (tuple(probes), memorised, generalised, until, records_per_decade)
-    return run_jobs([Job(*cell, *options) for cell in cells], progress=progress)
+    options: Any = (tuple(probes), memorised, generalised, until, records_per_decade)
+    jobs = [Job(problem, method, penalty, count, *options) for problem, method, penalty, count in cells]
+    return run_jobs(jobs, progress=progress)
 
 
 def run_jobs(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import jax
 import numpy as np
+from cases import sparse
 
+import latebloom as lb
 from latebloom.run import Run
 
 RATE = 0.1  # the learning rate of most tests
@@ -47,3 +51,11 @@ def stable_below(values: np.ndarray, threshold: float) -> int | None:
     above = np.flatnonzero(~(values <= threshold))
     after = int(above[-1]) + 1 if len(above) else 0
     return after if after < len(values) else None
+
+
+@cache
+def reference():
+    """A problem, a run of 3,000 steps on it, and every iterate of the same run in NumPy."""
+    problem = sparse()
+    run = lb.train(problem, lb.GradientDescent(RATE), lb.L1(2e-4), steps=3_000, memorised=0.02, generalised=0.1)
+    return problem, run, subgradient_iterates(problem, RATE, 2e-4, 3_000)

@@ -15,7 +15,7 @@ from latebloom.training import Job, run_jobs
 
 SEEDS = (1, 2, 3, 4, 5)
 STEPS = (3_000, 700, 1, 2_000, 0)
-PROBLEMS = tuple(sparse(dimension=100, measurements=30, seed=seed, init_scale=10.0 ** (-seed)) for seed in SEEDS)
+PROBLEMS = tuple(sparse(seed=seed, init_scale=10.0 ** (-seed)) for seed in SEEDS)
 RATES = tuple(0.05 + 0.02 * seed for seed in SEEDS)
 STRENGTHS = tuple(1e-3 * seed for seed in SEEDS)
 LOOSE = {"memorised": 0.05, "generalised": 0.3}

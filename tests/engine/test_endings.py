@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import PROBES, curve, sparse
-from plain import RATE, subgradient_iterates
+from plain import RATE, reference, subgradient_iterates
 
 import latebloom as lb
 from latebloom import loop
@@ -22,8 +22,8 @@ from latebloom.training import Job, run_jobs
 # Endings
 
 
-def test_a_finished_run_says_so(reference):
-    _, run, _ = reference
+def test_a_finished_run_says_so():
+    _, run, _ = reference()
     assert run.outcome.ending is Ending.FINISHED
     assert (run.outcome.step, run.outcome.complete, run.outcome.failed) == (3_000, True, False)
     assert str(run.outcome) == "finished after 3,000 steps"
@@ -31,8 +31,8 @@ def test_a_finished_run_says_so(reference):
 
 
 @pytest.mark.parametrize("event", ["memorised", "generalised"])
-def test_until_stops_at_the_first_record_with_the_event(reference, event):
-    problem, full, _ = reference
+def test_until_stops_at_the_first_record_with_the_event(event):
+    problem, full, _ = reference()
     run = lb.train(
         problem, lb.GradientDescent(RATE), lb.L1(2e-4), steps=3_000, memorised=0.02, generalised=0.1, until=event
     )

@@ -88,6 +88,14 @@ def test_a_curve_that_crosses_many_times_between_two_records_is_pinned_within_it
     assert first.step < stable.step
 
 
+def test_pinning_runs_only_the_brackets_again():
+    """A bracket is 4 % of the steps before it: pinning the first and the stable crossing costs no more than that."""
+    run, _ = run_curve(*CURVES["crosses, is lost, comes back"])
+    found = (run.milestones.memorised, run.milestones.generalised)
+    brackets = [crossing.bracket for milestone in found for crossing in (milestone.first, milestone.stable)]
+    assert run.provenance["gradients"] == 2_000 + sum(high - low for low, high in brackets)
+
+
 def test_without_a_test_there_is_no_generalisation():
     run = lb.train(lb.problems.LinearRegression([[1.0, 2.0]], [3.0]), lb.GradientDescent(RATE), steps=100)
     assert run.milestones.generalised is None

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import PROBES, sparse
-from plain import RATE, errors_along, first_below, same_run, stable_below
+from plain import RATE, errors_along, first_below, reference, same_run, stable_below
 
 import latebloom as lb
 from latebloom.errors import UnknownNameError
@@ -38,8 +38,8 @@ def test_gradient_descent_with_l2_is_the_power_of_a_matrix(strength):
 # An independent loop
 
 
-def test_every_record_is_that_of_plain_numpy(reference):
-    problem, run, path = reference
+def test_every_record_is_that_of_plain_numpy():
+    problem, run, path = reference()
     at = path[run["step"]]
     train, test = errors_along(problem, at)
     # 1e-9: 3,000 roundings of 1e-16, amplified by the kinks of l1.
@@ -53,8 +53,8 @@ def test_every_record_is_that_of_plain_numpy(reference):
     np.testing.assert_allclose(run["train_loss"], 0.5 * (residuals**2).sum(axis=1), rtol=1e-9, atol=1e-15)
 
 
-def test_the_milestones_are_those_of_plain_numpy(reference):
-    problem, run, path = reference
+def test_the_milestones_are_those_of_plain_numpy():
+    problem, run, path = reference()
     for milestone, values, threshold in zip(
         (run.milestones.memorised, run.milestones.generalised), errors_along(problem, path), (0.02, 0.1), strict=True
     ):
@@ -65,8 +65,8 @@ def test_the_milestones_are_those_of_plain_numpy(reference):
     assert run.milestones.delay == run.milestones.generalised.step - run.milestones.memorised.step > 100
 
 
-def test_the_clocks(reference):
-    _, run, _ = reference
+def test_the_clocks():
+    _, run, _ = reference()
     np.testing.assert_allclose(run["time"], RATE * run["step"], rtol=1e-15)
     np.testing.assert_allclose(run["slow_time"], 2e-4 * RATE * run["step"], rtol=1e-15)
 
@@ -110,8 +110,8 @@ def test_the_norms_on_and_off_the_support_add_up():
     np.testing.assert_allclose(run["vector_l1"], run["l1_norm"], rtol=1e-13)
 
 
-def test_the_records_of_a_run_can_be_looked_up(reference):
-    _, run, _ = reference
+def test_the_records_of_a_run_can_be_looked_up():
+    _, run, _ = reference()
     assert run.at(10**9)["step"] == 3_000
     assert run.at(0)["train_error"] == run["train_error"][0]
     between = run["step"][100] + 1
@@ -128,8 +128,8 @@ def test_a_table_has_a_column_for_every_component():
     assert {"step", "train_loss", "components[19]"} <= set(table.columns)
 
 
-def test_a_run_is_read_back_from_what_is_stored(reference):
-    _, run, _ = reference
+def test_a_run_is_read_back_from_what_is_stored():
+    _, run, _ = reference()
     columns, summary, arrays = run.to_stored()
     assert same_run(run, from_stored(run.configuration, columns, summary, arrays))
 

@@ -46,7 +46,7 @@ def style() -> Iterator[None]:
     from cycler import cycler
 
     mpl.use("Agg")
-    with mpl.rc_context(SETTINGS | {"axes.prop_cycle": cycler(color=CYCLE)}):
+    with mpl.rc_context(SETTINGS | {"axes.prop_cycle": cycler(color=CYCLE)}):  # type: ignore[arg-type]
         yield
 
 

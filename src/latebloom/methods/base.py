@@ -14,16 +14,17 @@ State = Any  # a pytree of arrays
 
 
 class AbstractMethod(Record):
-    """One step of a descent on `F + penalty`."""
+    """One step of a descent on `F + penalty`.
+
+    `problem` and `penalty` are Any in `init` and `step`: what a method needs of them, its `check` has asked for.
+    """
 
     @abstractmethod
-    def init(self, problem: AbstractProblem, penalty: AbstractPenalty | None, params: Params) -> State:
+    def init(self, problem: Any, penalty: Any, params: Params) -> State:
         """The method's memory before the first step."""
 
     @abstractmethod
-    def step(
-        self, problem: AbstractProblem, penalty: AbstractPenalty | None, params: Params, state: State
-    ) -> tuple[Params, State]:
+    def step(self, problem: Any, penalty: Any, params: Params, state: State) -> tuple[Params, State]:
         """The parameters and the memory after one step."""
 
     def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:

@@ -6,10 +6,11 @@ import inspect
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
+
 from latebloom.errors import CapabilityError, InputError, check_number, unknown_name
 from latebloom.methods.base import AbstractMethod, check_learning_rate
 from latebloom.methods.gradient_descent import total_gradient
-from latebloom.record import static
 
 if TYPE_CHECKING:
     import optax
@@ -35,7 +36,7 @@ class Optax(AbstractMethod):
     'optax[optimiser=adam,learning_rate=0.001,options={b1:0.8}]'
     """
 
-    optimiser: Any = static()
+    optimiser: Any = eqx.field(static=True)
     learning_rate: float
     options: dict[str, float]
 

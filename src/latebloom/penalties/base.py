@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +20,7 @@ class AbstractPenalty(Record):
         """The penalty at `params`, strength included."""
 
     @abstractmethod
-    def subgradient(self, params):
+    def subgradient(self, params) -> Any:
         """One element of the subdifferential at `params`, strength included."""
 
     @property
@@ -32,7 +33,7 @@ class AbstractPenalty(Record):
         """Whether `prox` has a closed form."""
         return True
 
-    def prox(self, params, step_size):
+    def prox(self, params, step_size) -> Any:
         """`argmin_v |v - w|² / 2 + step_size · penalty(v)`."""
         raise CapabilityError(
             f"ProximalGradient needs a penalty with a prox; {self!r} has none: use GradientDescent instead"

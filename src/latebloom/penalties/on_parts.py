@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from latebloom.errors import CapabilityError, InputError, unknown_name
 from latebloom.penalties.base import AbstractPenalty
-from latebloom.record import static
 
 
 class OnParts(AbstractPenalty):
@@ -21,7 +21,7 @@ class OnParts(AbstractPenalty):
     """
 
     penalty: AbstractPenalty
-    parts: tuple[str, ...] = static()
+    parts: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(self, penalty: AbstractPenalty, *parts: str):
         if not parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,8 +21,9 @@ class AbstractProbe(Record):
         """The name of the column."""
         return self.name()
 
+    # `problem` is Any here: what a probe needs beyond AbstractProblem, its `check` has asked for.
     @abstractmethod
-    def measure(self, problem: AbstractProblem, penalty: AbstractPenalty | None, params: Params) -> jax.Array:
+    def measure(self, problem: Any, penalty: AbstractPenalty | None, params: Params) -> jax.Array:
         """The number at these parameters."""
 
     def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.vector import require_vector
 from latebloom.problems.base import check_array
-from latebloom.record import static
 
 
 class DistanceTo(AbstractProbe):
     """`|a - point|_2 / |point|_2` for the measured vector `a`: column `distance_to_<label>`."""
 
-    label: str = static()
+    label: str = eqx.field(static=True)
     point: jax.Array
 
     def __init__(self, label: str, point: Any):

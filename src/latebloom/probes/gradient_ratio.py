@@ -19,5 +19,6 @@ class GradientRatio(AbstractProbe):
             raise CapabilityError("GradientRatio compares with a penalty and there is none: pass penalty=… or leave it")
 
     def measure(self, problem, penalty, params):
+        assert penalty is not None
         pull = total_norm(penalty.subgradient(params))
         return total_norm(problem.gradient(params)) / jnp.where(pull > 0, pull, jnp.nan)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import equinox as eqx
+
 from latebloom.errors import InputError
 from latebloom.probes.base import AbstractProbe, total_norm
-from latebloom.record import static
 
 
 class Norm(AbstractProbe):
     """The l1 or l2 norm of all parameters together: column `l1_norm` or `l2_norm`."""
 
-    order: int = static()
+    order: int = eqx.field(static=True)
 
     def __init__(self, order: int = 2):
         if order not in (1, 2):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from latebloom.errors import InputError
 from latebloom.problems.base import AbstractLeastSquares, Params
-from latebloom.record import derived, static
+from latebloom.record import DERIVED
 
 
 class LeastSquares(AbstractLeastSquares):
@@ -27,11 +28,11 @@ class LeastSquares(AbstractLeastSquares):
     2.0
     """
 
-    function: Callable[[Params], jax.Array] = static()
+    function: Callable[[Params], jax.Array] = eqx.field(static=True)
     start: Params
-    test: Callable[[Params], jax.Array] | None = static()
-    label: str = static()
-    start_norm: jax.Array = derived()
+    test: Callable[[Params], jax.Array] | None = eqx.field(static=True)
+    label: str = eqx.field(static=True)
+    start_norm: jax.Array = eqx.field(metadata=DERIVED)
 
     def __init__(
         self,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from latebloom.errors import InputError, check_choice, check_count, check_number
 from latebloom.problems.base import AbstractLinear
-from latebloom.record import derived, static
+from latebloom.record import DERIVED
 from latebloom.seeds import generator
 
 BASES = ("random", "identity", "cosine")
@@ -39,22 +40,22 @@ class SparseRecovery(AbstractLinear):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 3.1, Appendices F.1 and G.1.
     """
 
-    dimension: int = static()
+    dimension: int = eqx.field(static=True)
     sparsity: int
-    measurements: int = static()
+    measurements: int = eqx.field(static=True)
     signal_to_noise: float
     coherence: float
-    normalise: str = static()
-    basis: str = static()
-    depth: int = static()
-    init_kind: str = static()
+    normalise: str = eqx.field(static=True)
+    basis: str = eqx.field(static=True)
+    depth: int = eqx.field(static=True)
+    init_kind: str = eqx.field(static=True)
     init_scale: float
     seed: int
-    design: jax.Array = derived()
-    targets: jax.Array = derived()
-    truth: jax.Array = derived()
-    noise: jax.Array = derived()
-    start: jax.Array = derived()
+    design: jax.Array = eqx.field(metadata=DERIVED)
+    targets: jax.Array = eqx.field(metadata=DERIVED)
+    truth: jax.Array = eqx.field(metadata=DERIVED)
+    noise: jax.Array = eqx.field(metadata=DERIVED)
+    start: jax.Array = eqx.field(metadata=DERIVED)
 
     def __init__(
         self,
@@ -159,7 +160,7 @@ def _basis(kind: str, size: int, seed: int) -> np.ndarray:
     if kind == "cosine":
         import scipy.fft
 
-        return scipy.fft.idct(np.eye(size), norm="ortho", axis=0)
+        return np.asarray(scipy.fft.idct(np.eye(size), norm="ortho", axis=0))
     q, r = np.linalg.qr(generator(seed, "basis").normal(size=(size, size)))
     # QR leaves the signs of the columns to LAPACK; a positive diagonal makes the draw unique.
     return q * np.sign(np.diag(r))

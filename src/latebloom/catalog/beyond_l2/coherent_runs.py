@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from latebloom.catalog.base import Cell, Claim, Evidence, Measured, Request, at_least, at_most
@@ -63,7 +65,7 @@ def recovered_share(evidence: Evidence, tau: float) -> float:
 def later(evidence: Evidence) -> Measured:
     """The share of (N, τ) steps in which a larger τ does not generalise earlier on average."""
     grid = [[mean_time(evidence, n, tau) for tau in TAUS] for n in counts(evidence.request)]
-    pairs = [b >= a for row in grid for a, b in zip(row[:-1], row[1:], strict=True)]
+    pairs = [b >= a for row in grid for a, b in pairwise(row)]
     return at_least(float(np.mean(pairs)), 0.75)
 
 

@@ -119,8 +119,8 @@ def later_with_depth(evidence: Evidence) -> Measured:
     ratios = []
     for count in (50, 80):
         runs = [evidence.runs[name_of(depth, count)] for depth in (2, 3)]
-        halves = [first_step(run, run["test_error"] <= 0.5) for run in runs]
-        ratios += [halves[1] / halves[0]] if all(halves) else []
+        shallow, deep = (first_step(run, run["test_error"] <= 0.5) for run in runs)
+        ratios += [deep / shallow] if deep and shallow else []
     return at_least(float(np.min(ratios)) if ratios else None, 10.0)
 
 

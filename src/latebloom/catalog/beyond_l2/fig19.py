@@ -37,7 +37,7 @@ def recovery_error(count: int, sparsity: int, tau: float, seed: int) -> float:
 
 
 def smallest_count(sparsity: int, tau: float, seed: int) -> int:
-    """The smallest N from which basis pursuit recovers the draw, by bisection (more measurements never hurt)."""
+    """The smallest N from which basis pursuit recovers, by bisection (recovery is monotone in N up to chance)."""
     low, high = sparsity - 1, DIMENSION
     while high - low > 1:
         middle = (low + high) // 2

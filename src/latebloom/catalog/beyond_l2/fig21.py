@@ -32,7 +32,7 @@ def draw(evidence: Evidence) -> Figure:
 EXPERIMENT = Experiment(
     id="beyond-l2/fig21",
     title="Training and recovery error against the step, for each coherence and number of measurements",
-    claim="Coherent measurements delay generalisation and raise its error; at τ=1 there is none unless the support was measured.",
+    claim="Coherent measurements delay generalisation; at τ=1 there is none unless the support was measured.",
     source="Appendix G.1.3, Figure 21",
     seconds=20,
     settings=coherent_runs.SETTINGS,

@@ -83,6 +83,14 @@ def error_exponent(evidence: Evidence, axis: str, *, others: str) -> float | Non
     return float(np.median(slopes)) if slopes else None
 
 
+def depends_on_strength(evidence: Evidence) -> Measured:
+    in_rate = error_exponent(evidence, "learning_rate", others="strength")
+    in_strength = error_exponent(evidence, "strength", others="learning_rate")
+    if in_rate is None or in_strength is None:
+        return Measured(None, False)
+    return Measured({"in α": in_rate, "in β": in_strength}, abs(in_rate) <= 0.1 and in_strength > abs(in_rate))
+
+
 CLAIMS = (
     Claim(
         "inverse-law",
@@ -121,18 +129,10 @@ CLAIMS = (
         "The final error is the l1 bias: it does not depend on α and falls with β, down to the noise.",
         "corrects the previous claim",
         "exponent in α at most 0.1 in size and below the exponent in β",
-        lambda e: _depends_on_strength(e),
+        depends_on_strength,
         rate=0.8,
     ),
 )
-
-
-def _depends_on_strength(evidence: Evidence) -> Measured:
-    in_rate = error_exponent(evidence, "learning_rate", others="strength")
-    in_strength = error_exponent(evidence, "strength", others="learning_rate")
-    if in_rate is None or in_strength is None:
-        return Measured(None, False)
-    return Measured({"in α": in_rate, "in β": in_strength}, abs(in_rate) <= 0.1 and in_strength > abs(in_rate))
 
 
 def draw(evidence: Evidence) -> Figure:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Evidence, Experiment, Request
+from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import weight_decay
 from latebloom.figures import panels
-from latebloom.figures.style import THEORY, canvas
+from latebloom.figures.style import GREY, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 def draw(evidence: Evidence) -> Figure:
     run, exact = evidence.runs[weight_decay.NAME], weight_decay.closed_form(evidence)
     figure, (errors, norm) = canvas(1, 2, height=2.4)
-    errors.plot(run["step"], run["test_error"], alpha=0)  # reserves the first colour for the measurement below
     panels.errors(errors, run, legend=False)
-    for axis, theory, label in (
-        (errors, exact.test_error(run["step"]), "closed form"),
-        (norm, exact.norm(run["step"]), "closed form"),
-    ):
-        axis.plot(run["step"], theory, "--", color=THEORY, linewidth=0.9, label=label)
+    errors.plot(run["step"], exact.test_error(run["step"]), "--", color=THEORY, linewidth=0.9, label="closed form")
     errors.legend()
-    limit = float(np.linalg.norm(exact.limit))
-    panels.norm(norm, run, "l2_norm", r"$|a|_2$", [(limit, r"$|\hat a|_2$")])
+    panels.norm(norm, run, "l2_norm", r"$|a|_2$")
+    norm.plot(run["step"], exact.norm(run["step"]), "--", color=THEORY, linewidth=0.9, label="closed form")
+    norm.axhline(float(np.linalg.norm(exact.limit)), color=GREY, linestyle=":", label=r"$|\hat a|_2$")
+    norm.legend()
     norm.set_yscale("log")
     return figure
 

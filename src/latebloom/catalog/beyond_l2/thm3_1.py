@@ -199,7 +199,7 @@ def draw(evidence: Evidence) -> Figure:
     left.set_yscale("log")
     panels.log_steps(left)
     left.set_ylabel("distance to least squares")
-    left.legend()
+    left.legend(loc="lower left")
     measured, bound = true_times(evidence)
     right.plot(ETAS, measured, "o", color=NORM, label="measured")
     right.plot(ETAS, bound, "--", color=THEORY, linewidth=0.9, label=r"$t_1 + \Delta t(\eta)$")

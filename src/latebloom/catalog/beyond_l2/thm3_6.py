@@ -102,7 +102,7 @@ def draw(evidence: Evidence) -> Figure:
     truth = np.linalg.norm(np.asarray(problem_of(evidence, NAME).truth))
     floor = lb.theory.error_floor_thm36(problem_of(evidence, NAME)) / truth
     error.plot(run["step"], run["test_error"], color=TEST, label="recovery error")
-    error.axhline(floor, color=THEORY, linestyle="--", linewidth=0.9, label="lower bound")
+    error.axhline(float(floor), color=THEORY, linestyle="--", linewidth=0.9, label="lower bound")
     error.set_yscale("log")
     panels.log_steps(error)
     error.set_ylabel("relative recovery error")

@@ -39,7 +39,8 @@ def follow_lasso_path(
             design,
             scale * targets,
             method="lasso",
-            alpha_min=scale * strength / rows,  # scikit-learn's loss is |X a - y|² / (2 rows)
+            # scikit-learn's loss is |X a - y|² / (2 rows)
+            alpha_min=scale * strength / rows,  # type: ignore[arg-type]
             max_iter=20 * max(design.shape),
         )
     corner = max(len(strengths) - 2, 0)
