@@ -62,7 +62,7 @@ class LaneResult:
 def structure(lane: Lane) -> tuple[Any, ...]:
     """What decides which compiled program a lane needs: lanes of equal structure share one."""
     leaves, tree = jax.tree.flatten(lane)
-    return tree, tuple((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
+    return tree, tuple((np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)
 
 
 def stack(lanes: Sequence[Lane]) -> Lane:
@@ -143,10 +143,11 @@ class Shard:
         if cancelled:
             self._record_here()
         broken = np.asarray(self.progress.broken)
+        anchors, points = (jax.tree.map(np.asarray, at) for at in (self.progress.anchor, self.progress.point))
         for lane, result in enumerate(self.results):
             result.steps_run += int(self.steps[lane])
-            where = self.progress.anchor if broken[lane] else self.progress.point
-            result.point = jax.tree.map(lambda leaf, lane=lane: np.asarray(leaf[lane]), where)
+            where = anchors if broken[lane] else points
+            result.point = jax.tree.map(lambda leaf, lane=lane: leaf[lane], where)
         if broken.any():
             self._pin_break(broken)
         for which in range(len(self.progress.first)):
@@ -178,21 +179,21 @@ class Shard:
             milestones.find(Watch(column, column, float(t)), result.scheduled("step"), result.scheduled(column))
             for t, result in zip(thresholds, self.results, strict=True)
         ]
-        for kind, held in (("first", self.progress.first[which]), ("stable", self.progress.latest[which])):
-            crossings = [getattr(milestone, kind) for milestone in seen]
-            ends = np.array([-1 if c is None else c.bracket[1] for c in crossings])
-            found = self._pin_steps(which, held, ends)
-            # Below before the first step, the milestone is step 0; never above in the bracket, its first step.
-            after_last_above = np.where(found[:, 2] >= 0, found[:, 2], np.asarray(held.step)) + 1
-            exact = np.where(ends <= 0, ends, found[:, 0] if kind == "first" else after_last_above)
-            seen = [
-                milestones.pin(m, **{kind: int(e)}) if c is not None and e >= 0 else m
-                for m, c, e in zip(seen, crossings, exact, strict=True)
-            ]
-            for result, row in zip(self.results, self._records_at(held, exact), strict=True):
-                result.extra_rows += [row] if row else []
-        for result, milestone in zip(self.results, seen, strict=True):
-            result.milestones.append(milestone)
+        first, latest = self.progress.first[which], self.progress.latest[which]
+        ends = np.array([-1 if m.first is None else m.first.bracket[1] for m in seen])
+        found = self._pin_steps(which, first, ends)
+        # Most often the first crossing is the stable one; only where it is not, a second bracket is run.
+        stable_ends = np.array([-1 if m.stable is None else m.stable.bracket[1] for m in seen])
+        again = self._pin_steps(which, latest, np.where(stable_ends != ends, stable_ends, -1))
+        last_above = np.where(stable_ends != ends, again[:, 2], found[:, 2])
+        # Below before the first step, a crossing is step 0; never above in its bracket, the bracket's first step.
+        exact = np.where(ends > 0, found[:, 0], ends)
+        stable = np.where(stable_ends > 0, np.maximum(last_above, np.asarray(latest.step)) + 1, stable_ends)
+        here = self._records_at(first, exact)
+        there = self._records_at(latest, np.where(stable != exact, stable, -1))
+        for lane, result in enumerate(self.results):
+            result.extra_rows += [row for row in (here[lane], there[lane]) if row]
+            result.milestones.append(milestones.pin(seen[lane], first=int(exact[lane]), stable=int(stable[lane])))
 
     def _pin_steps(self, which: int, points: Point, stops: np.ndarray) -> np.ndarray:
         """First step below, first above and last above in (point, stop], in windows short enough to be interrupted."""
@@ -213,6 +214,8 @@ class Shard:
         """One record a lane at the given step, run from `points`; nothing where the step is not after the point."""
         starts = np.asarray(points.step)
         wanted = [np.array([step]) if step > start else np.zeros(0) for step, start in zip(steps, starts, strict=True)]
+        if not any(len(at) for at in wanted):
+            return [{}] * len(wanted)
         fresh = eqx.tree_at(
             lambda p: (p.point, p.anchor, p.done), self.progress, (points, points, jnp.zeros_like(self.progress.done))
         )

@@ -160,14 +160,12 @@ def sharpness(steps: np.ndarray, test: np.ndarray, memorised: Milestone, general
     return float(min(steps[halved[0]], generalised.step) / generalised.step) if len(halved) else None
 
 
-def pin(milestone: Milestone, *, first: int | None = None, stable: int | None = None) -> Milestone:
-    """The milestone with its crossings at the exact steps."""
-    changes: dict[str, Crossing] = {}
-    if first is not None and milestone.first is not None:
-        changes["first"] = replace(milestone.first, step=first, pinned=True)
-    if stable is not None and milestone.stable is not None:
-        changes["stable"] = replace(milestone.stable, step=stable, pinned=True)
-    return replace(milestone, **changes)
+def pin(milestone: Milestone, *, first: int, stable: int) -> Milestone:
+    """The milestone with its crossings, where it has them, at the exact steps; -1 leaves one as it is."""
+    exact = {"first": first, "stable": stable}
+    held = {kind: getattr(milestone, kind) for kind, step in exact.items() if step >= 0}
+    pinned = {kind: replace(c, step=exact[kind], pinned=True) for kind, c in held.items() if c is not None}
+    return replace(milestone, **pinned)
 
 
 def from_json(data: dict[str, Any] | None) -> Milestone | None:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -83,7 +84,7 @@ class Job:
         for probe in self.all_probes:
             probe.check(self.problem, self.penalty)
         if self.penalty is not None:
-            jax.eval_shape(self.penalty.value, self.problem.init())  # refuses parts that the parameters do not have
+            self.penalty.check(self.problem.init())
         return Lane(
             problem=self.problem,
             method=self.method,
@@ -252,10 +253,13 @@ def _cause(job: Job) -> str:
 
 
 def _provenance(seconds: float, gradients: int) -> dict[str, Any]:
+    return {"seconds": seconds, "gradients": gradients, **_surroundings()}
+
+
+@cache
+def _surroundings() -> dict[str, Any]:
     packages = ("latebloom", "jax", "jaxlib", "equinox", "numpy")
     return {
-        "seconds": seconds,
-        "gradients": gradients,
         "versions": {name: version(name) for name in packages} | {"python": platform.python_version()},
         "platform": platform.platform(),
         "device": jax.devices()[0].platform,

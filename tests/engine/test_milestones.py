@@ -140,7 +140,7 @@ def some(memorised: Milestone | None, generalised: Milestone | None) -> Mileston
 
 
 CURVES = {
-    "reached": some(pin(on([1, 0.05]), first=1, stable=1), pin(on([1] * 6 + [0.05]), first=40)),
+    "reached": some(pin(on([1, 0.05]), first=1, stable=1), pin(on([1] * 6 + [0.05]), first=40, stable=40)),
     "censored": some(on([1, 0.05]), on([1, 1])),
     "lost": some(on([1, 0.05, 1]), on([1, 0.05, 1, 0.05])),
     "no test": Milestones(on([1, 0.05]), None, None),
@@ -178,7 +178,7 @@ def test_json_of_a_milestone():
         "pinned": True,
         "threshold": 0.1,
         "column": "test_error",
-        "stable_step": 50,
+        "stable_step": 40,
         "stable_bracket": [20, 50],
         "lost": None,
     }

@@ -39,6 +39,9 @@ class AbstractPenalty(Record):
             f"ProximalGradient needs a penalty with a prox; {self!r} has none: use GradientDescent instead"
         )
 
+    def check(self, params: Any) -> None:
+        """Raises if the penalty cannot be put on such parameters."""
+
     def __add__(self, other: AbstractPenalty) -> AbstractPenalty:
         from latebloom.penalties.sum import Sum
 

@@ -36,6 +36,9 @@ class OnParts(AbstractPenalty):
                 raise unknown_name("part", part, params)
         return {part: params[part] for part in self.parts}
 
+    def check(self, params):
+        self.penalty.check(self._select(params))
+
     def value(self, params):
         return self.penalty.value(self._select(params))
 

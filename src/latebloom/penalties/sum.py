@@ -32,6 +32,10 @@ class Sum(AbstractPenalty):
             flat += term.terms if isinstance(term, Sum) else (term,)
         self.terms = tuple(flat)
 
+    def check(self, params):
+        for term in self.terms:
+            term.check(params)
+
     def value(self, params):
         return sum((term.value(params) for term in self.terms), start=jnp.zeros(()))
 

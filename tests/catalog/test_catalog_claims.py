@@ -1,0 +1,63 @@
+"""Claims can fail: break the mechanism and see them red."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from latebloom import catalog
+from latebloom.catalog import Cell, Evidence, Measured, Request
+from latebloom.catalog.base import at_least, at_most, within
+from latebloom.catalog.beyond_l2 import fig3, fig12
+from latebloom.reproduce import judge, plain, reproduce
+from latebloom.store import Store
+
+
+@pytest.fixture(scope="module")
+def fig3_evidence(tmp_path_factory) -> Evidence:
+    report = reproduce(catalog.get("beyond-l2/fig3"), store=Store(tmp_path_factory.mktemp("claims") / "store"))
+    return report.evidence[0]
+
+
+def test_dropping_the_penalty_turns_the_claims_red(fig3_evidence):
+    broken = replace(fig3_evidence, runs=fig3_evidence.runs | {fig3.MAIN: fig3_evidence.runs[fig3.WITHOUT]})
+    verdicts = {claim.id: judge(claim, [broken]).holds for claim in fig3.CLAIMS}
+    for name in ("generalises-late", "grokking", "l1-norm-converges", "ends-at-oracle"):
+        assert not verdicts[name], name
+    assert verdicts["memorises-first"]
+
+
+def test_a_method_that_does_not_project_fails_the_claim_of_fig12(fig3_evidence):
+    swapped = replace(fig3_evidence, runs={"this method": fig3_evidence.runs[fig3.MAIN]})
+    (one_step,) = [claim for claim in fig12.CLAIMS if claim.id == "one-step"]
+    assert not judge(one_step, [swapped]).holds
+
+
+def test_rates_are_judged_against_the_documented_share(fig3_evidence):
+    outcomes = iter([True, True, False, True])
+    claim = replace(fig3.CLAIMS[0], check=lambda _: Measured(1.0, next(outcomes)), rate=0.75)
+    verdict = judge(claim, [fig3_evidence] * 4)
+    assert (verdict.holds, verdict.held, verdict.of) == (True, 3, 4)
+    outcomes = iter([True, True, False, True])
+    assert not judge(replace(claim, rate=0.8), [fig3_evidence] * 4).holds
+
+
+@pytest.mark.parametrize("check", [lambda v: within(v, 0, 1), lambda v: at_most(v, 1), lambda v: at_least(v, 1)])
+def test_a_missing_number_never_holds(check):
+    assert check(None) == Measured(None, False)
+
+
+def test_what_is_not_finite_is_null_in_json():
+    assert plain({"a": [float("nan"), 1.0, float("inf")]}) == {"a": [None, 1.0, None]}
+
+
+def test_cells_of_a_request_are_the_same_every_time():
+    for entry in catalog.EXPERIMENTS.values():
+        first, second = (list(entry.cells(Request(entry.seed))) for _ in range(2))
+        assert [_identity(cell) for cell in first] == [_identity(cell) for cell in second]
+        assert len({cell.name for cell in first}) == len(first), entry.id
+
+
+def _identity(cell: Cell) -> tuple[str, str, str, int]:
+    return cell.name, cell.problem.text, cell.method.text, cell.steps

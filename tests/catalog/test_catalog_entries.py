@@ -1,0 +1,40 @@
+"""Every entry of the catalog: its claims come out as documented, and its figure can be drawn.
+
+Published number (the third rung): the papers' sentences are the claims. Entries share runs
+through one store, so that the whole catalog is computed once.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from latebloom.catalog import EXPERIMENTS
+from latebloom.reproduce import reproduce
+from latebloom.store import Store
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Store:
+    return Store(tmp_path_factory.mktemp("catalog") / "store")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_claims_come_out_as_documented(name, store, tmp_path):
+    report = reproduce(EXPERIMENTS[name], store=store, out=tmp_path)
+    wrong = {v.claim.id: (v.measured, v.claim.expected) for v in report.verdicts if not v.as_documented}
+    assert not wrong
+    assert all(path.stat().st_size > 1000 for path in report.figures)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_entry_is_complete(name):
+    entry = EXPERIMENTS[name]
+    assert entry.claims
+    assert entry.settings
+    assert entry.seconds > 0
+    ids = [claim.id for claim in entry.claims]
+    assert len(ids) == len(set(ids))
+    for claim in entry.claims:
+        assert claim.documented or "fails" in claim.expected, f"{claim.id} fails as printed and does not say why"
+        assert 0 < claim.rate <= 1

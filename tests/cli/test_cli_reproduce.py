@@ -1,0 +1,146 @@
+"""`reproduce` and `verify`, end to end on the first figure."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from latebloom import catalog
+
+
+def test_reproduce_json_has_the_agreed_shape(latebloom, shared_store, tmp_path):
+    answer = latebloom("reproduce", "beyond-l2/fig3", "--json", "--store", shared_store, "--out", tmp_path / "out")
+    assert answer.code == 0, answer.err
+    (report,) = answer.json
+    assert {"experiment", "seed", "seconds", "gradients", "runs", "claims", "figures"} <= set(report)
+    run = next(run for run in report["runs"] if run["name"] == "l1")
+    assert run["outcome"] == "finished"
+    assert {"step", "time", "bracket"} <= set(run["milestones"]["memorised"])
+    keys = {"id", "text", "source", "measured", "expected", "holds", "documented"}
+    assert all(keys <= set(claim) for claim in report["claims"])
+    assert [Path(path).suffix for path in report["figures"]] == [".png", ".pdf", ".csv"]
+    assert all(Path(path).stat().st_size > 1000 for path in report["figures"])
+
+
+def test_fig3_gives_the_published_times(latebloom, shared_store):
+    """Published number: t1 near 60 and t2 near 1e5 steps at threshold 1e-3."""
+    (report,) = latebloom("reproduce", "beyond-l2/fig3", "--json", "--store", shared_store).json
+    milestones = next(run for run in report["runs"] if run["name"] == "l1")["milestones"]
+    assert 40 <= milestones["memorised"]["step"] <= 90
+    assert 5e4 <= milestones["generalised"]["step"] <= 2e5
+
+
+def test_the_second_time_comes_from_the_store_with_the_same_numbers(latebloom, shared_store):
+    first, second = (
+        latebloom("reproduce", "beyond-l2/fig3", "--json", "--store", shared_store).json[0] for _ in range(2)
+    )
+    assert second["computed"] == 0
+    assert second["from_store"] == len(second["runs"])
+    timed = {"seconds", "computed", "from_store"}
+    assert {k: v for k, v in first.items() if k not in timed} == {k: v for k, v in second.items() if k not in timed}
+
+
+def test_seeds_report_rates(latebloom, shared_store):
+    answer = latebloom("reproduce", "beyond-l2/fig25", "--seeds", 3, "--json", "--store", shared_store)
+    (report,) = answer.json
+    assert report["seeds"] == [0, 1, 2]
+    assert len(report["runs"]) == 3
+    claim = report["claims"][0]
+    assert claim["of"] == 3
+    assert claim["rate"] == claim["held"] / 3
+    assert len(claim["measured"]) == 3
+
+
+def test_seed_and_seeds_exclude_each_other(latebloom):
+    answer = latebloom("reproduce", "beyond-l2/fig3", "--seed", 1, "--seeds", 2)
+    assert answer.code == 2
+    assert "exclude each other" in answer.err
+
+
+def test_a_verdict_that_differs_is_exit_code_1(latebloom, shared_store, monkeypatch):
+    entry = catalog.get("beyond-l2/fig25")
+    turned = replace(entry, claims=[replace(claim, documented=not claim.documented) for claim in entry.claims])
+    monkeypatch.setitem(catalog.EXPERIMENTS, entry.id, turned)
+    answer = latebloom("verify", entry.id, "--store", shared_store)
+    assert answer.code == 1
+    assert "NOT as documented" in answer.out
+
+
+def test_verify_takes_a_paper_and_draws_nothing(latebloom, shared_store, monkeypatch, tmp_path):
+    few = {key: catalog.EXPERIMENTS[key] for key in ("beyond-l2/fig3", "beyond-l2/fig25")}
+    monkeypatch.setattr(catalog, "EXPERIMENTS", few)
+    answer = latebloom("verify", "beyond-l2", "--json", "--store", shared_store)
+    assert answer.code == 0, answer.err
+    assert {report["experiment"] for report in answer.json} == set(few)
+    assert all(report["figures"] == [] for report in answer.json)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unwritable_store_is_one_line_and_exit_2(latebloom, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    answer = latebloom("reproduce", "beyond-l2/fig25", "--store", tmp_path / "file" / "store")
+    assert answer.code == 2
+    assert "--store DIR" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_unwritable_figures_are_one_line_and_exit_2(latebloom, shared_store, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    answer = latebloom("reproduce", "beyond-l2/fig25", "--store", shared_store, "--out", tmp_path / "file" / "out")
+    assert answer.code == 2
+    assert "--out DIR" in answer.err
+
+
+def test_a_truncated_run_is_set_aside_and_computed_again(latebloom, tmp_path):
+    words = (
+        "run",
+        "sparse_recovery",
+        "--penalty",
+        "l1[1e-5]",
+        "--steps",
+        5000,
+        "--json",
+        "--store",
+        tmp_path / "store",
+    )
+    before = latebloom(*words).json
+    (records,) = (tmp_path / "store").glob("runs/*/records.parquet")
+    records.write_bytes(records.read_bytes()[:100])
+    after = latebloom(*words)
+    assert after.code == 0
+    assert "warning" in after.err
+    assert after.json == before
+    assert list((tmp_path / "store").glob("damaged/*"))
+
+
+def test_two_processes_on_one_store_both_answer(tmp_path):
+    words = ["run", "sparse_recovery", "--penalty", "l1[1e-5]", "--steps", "20000", "--json"]
+    command = [sys.executable, "-c", "from latebloom.cli import main; main()", *words, "--store", str(tmp_path / "s")]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    answers = [json.loads(process.communicate(timeout=120)[0]) for process in both]
+    assert answers[0] == answers[1]
+    assert [process.returncode for process in both] == [0, 0]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_keeps_what_was_done(tmp_path):
+    words = ["run", "sparse_recovery", "--penalty", "l1[1e-5]", "--steps", "2000000000", "--store", str(tmp_path / "s")]
+    command = [sys.executable, "-c", "from latebloom.cli import main; main()", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "s").glob("live/*/records.arrows")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "kept as partial" in err
+    assert list((tmp_path / "s").glob("partial/*/records.parquet"))

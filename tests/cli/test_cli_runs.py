@@ -1,0 +1,73 @@
+"""`run`, `runs`, `doctor`, `bench`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RUN = ("run", "sparse_recovery[measurements=40,seed=3]", "--penalty", "l1[strength=1e-5]", "--steps", 2000)
+
+
+@pytest.fixture
+def stored(latebloom) -> str:
+    return latebloom(*RUN, "--json").json["id"]
+
+
+def test_run_keeps_what_it_did(latebloom, stored):
+    (listed,) = latebloom("runs", "list", "--json").json
+    assert listed["id"] == stored
+    assert {"id", "configuration", "milestones", "outcome", "final"} <= set(listed)
+    assert listed["configuration"]["penalty"] == "l1[strength=1e-05]"
+
+
+def test_show_takes_the_first_digits(latebloom, stored):
+    assert latebloom("runs", "show", stored[:6], "--json").json["id"] == stored
+    assert "finished after 2,000 steps" in latebloom("runs", "show", stored[:6]).out
+
+
+def test_export_and_delete(latebloom, stored, tmp_path):
+    assert latebloom("runs", "export", stored, tmp_path / "run.csv").code == 0
+    assert (tmp_path / "run.csv").read_text().startswith("step,time,slow_time")
+    assert latebloom("runs", "delete", stored, "--json").json == {"deleted": stored}
+    assert latebloom("runs", "list", "--json").json == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "sparse_recovry"), "did you mean 'sparse_recovery'"),
+        (("run", "sparse_recovery[sparsty=3]"), "did you mean 'sparsity'"),
+        (("run", "sparse_recovery[sparsity=300]"), "more than dimension"),
+        (("run", "sparse_recovery", "--penalty", "l1[strength=-1]"), "must be finite and at least 0"),
+        (("run", "sparse_recovery", "--penalty", "l1[strength=nan]"), "strength"),
+        (("run", "sparse_recovery", "--penalty", "l3[1]"), "did you mean"),
+        (("run", "sparse_recovery", "--method", "proximal_gradient[0.1]", "--probe", "gradient_ratio"), "penalty"),
+        (("run", "sparse_recovery", "--until", "generalized"), "did you mean 'generalised'"),
+        (("run", "sparse_recovery", "--steps", "-5"), "steps"),
+        (("runs", "show", "zzzz"), "zzzz"),
+        (("bench", "sparse-stp"), "did you mean 'sparse-step'"),
+    ],
+)
+def test_bad_requests_are_one_line_and_exit_2(latebloom, words, message):
+    answer = latebloom(*words)
+    assert answer.code == 2
+    assert message in answer.err
+    assert answer.err.count("\n") == 1
+    assert answer.out == ""
+
+
+def test_divergence_is_an_outcome_with_a_sentence(latebloom):
+    answer = latebloom("run", "sparse_recovery", "--method", "gradient_descent[5.0]", "--steps", 1000, "--json")
+    assert answer.code == 1
+    assert "above 2/σ_max" in answer.err
+    assert answer.json["outcome"] == "diverged"
+    assert "use at most" in answer.json["sentence"]
+    json.dumps(answer.json, allow_nan=False)
+
+
+def test_doctor_is_healthy(latebloom):
+    answer = latebloom("doctor", "--json")
+    assert answer.code == 0
+    assert answer.json["healthy"] is True
+    assert answer.json["machine"]["precision"] == "float64"
