@@ -129,7 +129,8 @@ class Shard:
                 continue
             count = int(filled[lane])
             self.positions[lane] += count
-            keep = count - int(broken[lane])  # the record that found the loss beyond its limit is not kept
+            # The record that found the loss beyond its limit is not kept, unless it is the first and there is no other.
+            keep = count - int(broken[lane] and targets[lane][count - 1] > 0)
             if keep > 0:
                 table = {"step": targets[lane][:keep]} | {name: v[lane, :keep] for name, v in rows.items()}
                 result.rows.append(table)
@@ -169,7 +170,8 @@ class Shard:
         rows = self._records_at(self.progress.anchor, np.where(broken, exact, -1))
         for lane in np.flatnonzero(broken):
             self.results[lane].broken_at = int(exact[lane])
-            self.results[lane].not_finite = not np.isfinite(rows[lane]["train_loss"][0])
+            row = rows[lane] or self.results[lane].rows[0]  # broken before the first step: there is only the start
+            self.results[lane].not_finite = not np.isfinite(row["train_loss"][0])
 
     def _pin_watch(self, which: int) -> None:
         """Pins the first and the stable crossing of one watched probe, and records the state there."""

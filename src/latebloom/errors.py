@@ -54,6 +54,8 @@ def check_number(
 ) -> float:
     """`value` as a float if it is finite and within the bounds, else an `InputError`."""
     try:
+        if isinstance(value, bool | str):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise InputError(f"{what} must be a number, not {value!r}: write e.g. {what}=1e-3") from None
@@ -68,7 +70,10 @@ def check_count(what: str, value: int, *, least: int = 1, most: int | None = Non
     number = check_number(what, value, least=least, most=math.inf if most is None else most)
     if number != int(number):
         raise InputError(f"{what}={value!r} is not allowed: {what} must be a whole number, e.g. {round(number)}")
-    return int(number)
+    whole = int(value)  # not int(number): a float has no room for more than 53 bits
+    if most is not None and whole > most:
+        raise InputError(f"{what}={value!r} is not allowed: {what} must be at most {most}")
+    return whole
 
 
 def check_choice(what: str, value: str, known: Iterable[str]) -> str:

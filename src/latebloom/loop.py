@@ -94,7 +94,7 @@ def _record(lane: Lane, progress: Progress, point: Point) -> tuple[Progress, dic
     values = [probe.measure(lane.problem, lane.penalty, point.params) for probe in lane.watched]
     below = jnp.stack([v <= t for v, t in zip(values, lane.thresholds, strict=True)]) if values else progress.below
     loss = lane.problem.loss(point.params)
-    broken = ~(loss <= progress.limit)  # true for NaN as well
+    broken = ~(loss <= progress.limit) | ~jnp.isfinite(loss)
     entered = below & ~progress.below & ~broken
     hold = lambda when, old: jax.tree.map(lambda new, kept: jnp.where(when, new, kept), progress.anchor, old)  # noqa: E731
     first = tuple(hold(e & ~c, p) for e, c, p in zip(entered, progress.crossed, progress.first, strict=True))

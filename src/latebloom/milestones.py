@@ -39,7 +39,9 @@ class Crossing:
 class Milestone:
     """What became of a `Watch`.
 
-    - `first`: the first crossing; `stable`: the crossing after which the value stayed below to the end.
+    - `first`: the first crossing; `stable`: the crossing after which the value stayed below to the end. Crossings
+      are looked for on the records and pinned inside their bracket: a value that chatters around the threshold
+      between two records is not seen there.
     - `lost`: the record at which the value was found above the threshold again, if it was.
     - `censored`: the run ended without a crossing; then the milestone is later than `last_step`, if ever.
     """

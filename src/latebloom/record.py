@@ -14,8 +14,9 @@ import ast
 import dataclasses
 import hashlib
 import re
+import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -34,6 +35,8 @@ DERIVED = {"derived": True}
 
 class Record(eqx.Module):
     """Base of every configured thing."""
+
+    takes_options: ClassVar[bool] = False  # whether the constructor takes named parameters beyond the fields
 
     @classmethod
     def name(cls) -> str:
@@ -62,6 +65,12 @@ class Record(eqx.Module):
         return hash((type(self), self.text))
 
 
+# A function has no text that says what it computes: it is equal to itself only, and its number holds for this process
+# only, so that a stored run is never served for another function of the same name.
+_PROCESS = uuid.uuid4().hex[:8]
+_FUNCTIONS: dict[Any, int] = {}
+
+
 def fingerprint(array: Any) -> str:
     """A short hash of an array's shape and bytes: the identity of data given by a user."""
     data = np.ascontiguousarray(np.asarray(array))
@@ -81,7 +90,9 @@ def _value_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + " ".join(f"{key}:{_value_text(item)}" for key, item in value.items()) + "}"
     if callable(value):
-        return getattr(value, "__qualname__", "function")
+        return (
+            f"{getattr(value, '__qualname__', 'function')}#{_PROCESS}-{_FUNCTIONS.setdefault(value, len(_FUNCTIONS))}"
+        )
     leaves = jax.tree.leaves(value)
     return "#" + "-".join(fingerprint(leaf) for leaf in leaves)
 
@@ -115,7 +126,7 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
             positional.append(_read_value(part))
             continue
         key = key.strip().replace("-", "_")
-        if key not in known:
+        if key not in known and not cls.takes_options:
             raise unknown_name(f"parameter of {name}", key, known)
         named[key] = _read_value(value.strip())
     try:
@@ -128,7 +139,9 @@ def _read_value(text: str) -> Any:
     lowered = text.lower()
     if lowered in {"true", "false"}:
         return lowered == "true"
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+    for read in (ast.literal_eval, float):  # float reads inf and nan, which Python does not write as literals
+        try:
+            return read(text)
+        except (ValueError, SyntaxError):
+            continue
+    return text

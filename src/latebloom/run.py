@@ -71,7 +71,8 @@ class Run:
         import jax
 
         leaves = jax.tree_util.tree_leaves_with_path(self.params)
-        arrays = {jax.tree_util.keystr(path) or "params": np.asarray(leaf) for path, leaf in leaves}
+        names = [jax.tree_util.keystr(path, simple=True, separator="/") or "params" for path, _ in leaves]
+        arrays = {name: np.asarray(leaf) for name, (_, leaf) in zip(names, leaves, strict=True)}
         summary = {
             "complete": self.outcome.complete,
             "outcome": asdict(self.outcome) | {"ending": self.outcome.ending.value},

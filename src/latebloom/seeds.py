@@ -6,6 +6,13 @@ import zlib
 
 import numpy as np
 
+from latebloom.errors import check_count
+
+
+def check_seed(seed: int) -> int:
+    """A seed: a whole number from 0 on that fits 63 bits."""
+    return check_count("seed", seed, least=0, most=2**63 - 1)
+
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
     """A generator that depends on the seed and on what it is for ("truth", "noise", "init", ...).

@@ -53,6 +53,8 @@ class Job:
         check_count("records_per_decade", self.records_per_decade)
         if self.until is not None:
             check_choice("event", self.until, EVENTS)
+        if self.until == "generalised" and not self.problem.has_test:
+            raise InputError(f"until='generalised' needs a test measure and {self.problem!r} has none: give it a truth")
 
     @property
     def watches(self) -> tuple[Watch, Watch]:
@@ -217,7 +219,7 @@ def _assemble(job: Job, result: LaneResult, seconds: float) -> Run:
     columns = _clocks(columns["step"], job) | {name: v for name, v in columns.items() if name != "step"}
     found = [replace(seen, name=watch.name) for seen, watch in zip(result.milestones, job.watches, strict=True)]
     sharp = milestones.sharpness(columns["step"], columns["test_error"], found[0], found[1])
-    measured = not np.isnan(columns["test_error"][0])
+    measured = job.problem.has_test
     return Run(
         configuration=job.configuration(),
         columns=columns,

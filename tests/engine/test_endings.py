@@ -139,16 +139,12 @@ def test_a_loss_that_becomes_nan_is_reported_at_its_step():
     assert run.params[0] == pytest.approx(run["l2_norm"][-1])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a loss that is NaN at the start leaves no record, and the run fails with KeyError"
-)
 def test_a_start_beyond_all_numbers_is_not_finite():
     run = lb.train(sparse(depth=2, init_scale=1e300), lb.GradientDescent(RATE), lb.L1(1e-3), steps=10)
     assert run.outcome.ending is Ending.NOT_FINITE
     assert run.outcome.step == 0
 
 
-@pytest.mark.xfail(strict=True, reason="a first loss of inf makes the limit inf: the run finishes with NaN records")
 def test_an_infinite_first_loss_is_not_finite():
     run = lb.train(sparse(init_scale=1e200), lb.GradientDescent(RATE), lb.L1(1e-3), steps=100)
     assert run.outcome.failed
@@ -216,7 +212,6 @@ def test_parts_that_do_not_exist_are_refused_before_anything_runs():
         lb.train(curve(1.0, 0.0, 0.0), lb.GradientDescent(RATE), lb.OnParts(lb.L2(1e-3), "curv"), steps=10)
 
 
-@pytest.mark.xfail(strict=True, reason="the length of the point is not compared with the problem's")
 def test_a_distance_to_a_point_of_another_length_is_refused():
     with pytest.raises((InputError, CapabilityError), match="point"):
         lb.train(sparse(), lb.GradientDescent(RATE), steps=10, probes=[DistanceTo("ones", np.ones(3))])

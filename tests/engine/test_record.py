@@ -12,19 +12,13 @@ from latebloom import methods, penalties, probes, problems
 from latebloom.errors import InputError, UnknownNameError
 from latebloom.record import fingerprint, parse
 
-OPTAX = pytest.mark.xfail(strict=True, reason="the text of Optax has options={...}, which parse cannot read")
-COMPOSED = pytest.mark.xfail(strict=True, reason="terms and parts are positional, and print as if they were named")
-
 RECORDS = [
     *(
         pytest.param(case.penalty, penalties.TABLE, id=case.name)
         for case in PENALTIES
         if case.penalty.name() in penalties.TABLE
     ),
-    *(
-        pytest.param(case.method, methods.TABLE, id=case.name, marks=OPTAX if isinstance(case.method, lb.Optax) else ())
-        for case in METHODS
-    ),
+    *(pytest.param(case.method, methods.TABLE, id=case.name) for case in METHODS),
     *(
         pytest.param(probe, probes.TABLE, id=probe.column)
         for probe in (*probes.ALWAYS, *(probes.TABLE[name]() for name in probes.TABLE))
@@ -51,7 +45,6 @@ def test_text_is_read_back(record, table):
         np.testing.assert_array_equal(mine, its)
 
 
-@pytest.mark.xfail(strict=True, reason="parse reads inf as a word")
 def test_no_noise_is_read_back():
     quiet = sparse(signal_to_noise=np.inf)
     assert parse(quiet.text, problems.TABLE, "problem") == quiet
@@ -66,8 +59,8 @@ def test_repr_is_what_you_would_type(record, table):
 @pytest.mark.parametrize(
     "record",
     [
-        pytest.param(lb.L1(1e-5) + lb.L2(1e-3), marks=COMPOSED),
-        pytest.param(lb.OnParts(lb.L1(1e-5), "embedding"), marks=COMPOSED),
+        lb.L1(1e-5) + lb.L2(1e-3),
+        lb.OnParts(lb.L1(1e-5), "embedding"),
     ],
     ids=lambda record: record.name(),
 )

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 
-from latebloom.errors import CapabilityError, InputError, check_number, unknown_name
+from latebloom.errors import InputError, check_number, unknown_name
 from latebloom.methods.base import AbstractMethod, check_learning_rate
 from latebloom.methods.gradient_descent import total_gradient
 
 if TYPE_CHECKING:
     import optax
 
+# Optimisers whose step needs more than a gradient.
+NOT_STEPS = {"lbfgs", "polyak_sgd"}
+
 
 @cache
 def optimiser_names() -> tuple[str, ...]:
-    """The optimisers of optax that are built from a learning rate."""
+    """The optimisers of optax that are built from a learning rate and step on a gradient."""
     import optax
 
-    functions = inspect.getmembers(optax, inspect.isfunction)
+    functions = [(name, item) for name, item in inspect.getmembers(optax, inspect.isfunction) if name not in NOT_STEPS]
     first = {name: next(iter(inspect.signature(item).parameters), None) for name, item in functions}
-    return tuple(name for name, parameter in first.items() if parameter == "learning_rate")
+    hidden = ("_", "scale_")
+    return tuple(name for name, given in first.items() if given == "learning_rate" and not name.startswith(hidden))
 
 
 class Optax(AbstractMethod):
@@ -33,40 +37,54 @@ class Optax(AbstractMethod):
     learning rate only drives the clock `time`. Functions are compared by identity: reuse the object.
 
     >>> Optax("adam", learning_rate=1e-3, b1=0.8).text
-    'optax[optimiser=adam,learning_rate=0.001,options={b1:0.8}]'
+    'optax[optimiser=adam,learning_rate=0.001,b1=0.8]'
     """
 
+    takes_options: ClassVar[bool] = True
     optimiser: Any = eqx.field(static=True)
     learning_rate: float
-    options: dict[str, float]
+    numbers: dict[str, float]
+    switches: tuple[tuple[str, Any], ...] = eqx.field(static=True)
 
-    def __init__(self, optimiser: str | optax.GradientTransformation, learning_rate: float, **options: float):
+    def __init__(self, optimiser: str | optax.GradientTransformation, learning_rate: float, **options: Any):
         self.optimiser = optimiser
         self.learning_rate = check_learning_rate(learning_rate)
-        self.options = {key: check_number(key, value) for key, value in options.items()}
+        self.numbers = {k: float(v) for k, v in options.items() if isinstance(v, int | float) and type(v) is not bool}
+        self.switches = tuple((k, v) for k, v in options.items() if k not in self.numbers)
         if not isinstance(optimiser, str):
-            if options:
-                raise InputError(f"options {', '.join(options)} go with an optimiser given by name, not with an object")
+            self._check_transformation(options)
             return
         if optimiser not in optimiser_names():
             raise unknown_name("optax optimiser", optimiser, optimiser_names())
         import optax
 
-        known = list(inspect.signature(getattr(optax, optimiser)).parameters)
-        for key in options:
+        known = inspect.signature(getattr(optax, optimiser)).parameters
+        for key, value in options.items():
             if key not in known:
                 raise unknown_name(f"option of {optimiser}", key, known)
+            if type(known[key].default) is float:
+                check_number(key, value)
+        try:
+            self._transformation()
+        except (TypeError, ValueError) as error:
+            raise InputError(f"optax.{optimiser} refuses its options: {error}") from None
 
-    def check(self, problem, penalty):
-        if not isinstance(self.optimiser, str) and not hasattr(self.optimiser, "update"):
-            raise CapabilityError(f"{self.optimiser!r} is not an optax transformation: pass a name such as 'adam'")
+    def _check_transformation(self, options: dict[str, Any]) -> None:
+        if options:
+            raise InputError(f"options {', '.join(options)} go with an optimiser given by name, not with an object")
+        if not callable(getattr(self.optimiser, "update", None)):
+            raise InputError(f"{self.optimiser!r} is not an optax transformation: pass a name such as 'adam'")
+
+    def parameters(self) -> dict[str, Any]:
+        named = {"optimiser": self.optimiser, "learning_rate": self.learning_rate}
+        return named | self.numbers | dict(self.switches)
 
     def _transformation(self) -> optax.GradientTransformation:
         if not isinstance(self.optimiser, str):
             return self.optimiser
         import optax
 
-        return getattr(optax, self.optimiser)(self.learning_rate, **self.options)
+        return getattr(optax, self.optimiser)(self.learning_rate, **self.numbers, **dict(self.switches))
 
     def init(self, problem, penalty, params):
         return self._transformation().init(params)

@@ -28,6 +28,9 @@ class OnParts(AbstractPenalty):
             raise InputError("OnParts needs the name of at least one part: OnParts(L1(1e-5), 'embedding')")
         self.penalty, self.parts = penalty, parts
 
+    def __repr__(self) -> str:
+        return f"OnParts({self.penalty!r}, {', '.join(repr(part) for part in self.parts)})"
+
     def _select(self, params):
         if not isinstance(params, dict):
             raise CapabilityError(f"{self!r} needs parameters in a dictionary, not {type(params).__name__}: name them")

@@ -27,10 +27,16 @@ class Sum(AbstractPenalty):
     def __init__(self, *terms: AbstractPenalty):
         if len(terms) < 2:
             raise InputError(f"a Sum needs two terms or more, got {len(terms)}: use the penalty itself")
+        for term in terms:
+            if not isinstance(term, AbstractPenalty):
+                raise InputError(f"a Sum adds penalties, not {term!r}: write e.g. L1(1e-5) + L2(1e-3)")
         flat: list[AbstractPenalty] = []
         for term in terms:
             flat += term.terms if isinstance(term, Sum) else (term,)
         self.terms = tuple(flat)
+
+    def __repr__(self) -> str:
+        return " + ".join(repr(term) for term in self.terms)
 
     def check(self, params):
         for term in self.terms:

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.errors import InputError
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.vector import require_vector
 from latebloom.problems.base import check_array
@@ -29,6 +30,8 @@ class DistanceTo(AbstractProbe):
 
     def check(self, problem, penalty):
         require_vector(problem, "DistanceTo")
+        if self.point.shape != problem.truth.shape:
+            raise InputError(f"point has {len(self.point)} entries and the vector {len(problem.truth)}: give one each")
 
     def measure(self, problem, penalty, params):
         return jnp.linalg.norm(problem.end_to_end(params) - self.point) / jnp.linalg.norm(self.point)

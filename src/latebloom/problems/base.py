@@ -50,6 +50,11 @@ class AbstractProblem(Record):
         return None
 
     @property
+    def has_test(self) -> bool:
+        """Whether there is a truth or a test set to compare with."""
+        return True
+
+    @property
     def linear(self) -> bool:
         """Whether the residuals are `design @ params - targets`."""
         return False

@@ -46,7 +46,7 @@ class LeastSquares(AbstractLeastSquares):
             if function is not None and not callable(function):
                 raise InputError(f"{what} must be a function of the parameters, not {type(function).__name__}")
         self.function, self.test, self.label = residuals, test, label
-        self.start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=jnp.result_type(float, leaf)), init)
+        self.start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=float), init)
         if not jax.tree.leaves(self.start):
             raise InputError("init has no arrays: give the parameters training starts from")
         for path, leaf in jax.tree_util.tree_leaves_with_path(self.start):
@@ -64,6 +64,10 @@ class LeastSquares(AbstractLeastSquares):
 
     def init(self) -> Params:
         return self.start
+
+    @property
+    def has_test(self) -> bool:
+        return self.test is not None
 
     def residuals(self, params: Params) -> jax.Array:
         return self.function(params)

@@ -10,7 +10,7 @@ import numpy as np
 
 from latebloom.errors import InputError, check_count, check_number
 from latebloom.problems.base import AbstractLinear, check_array
-from latebloom.seeds import generator
+from latebloom.seeds import check_seed, generator
 
 
 class LinearRegression(AbstractLinear):
@@ -34,6 +34,8 @@ class LinearRegression(AbstractLinear):
         targets = check_array("targets", targets, ndim=1)
         if len(targets) != len(design):
             raise InputError(f"targets has {len(targets)} entries and design {len(design)} rows: give one target a row")
+        if not targets.any():
+            raise InputError("targets are all zero: errors relative to |y| have no meaning; give data with a signal")
         size = design.shape[1]
         truth = np.full(size, np.nan) if truth is None else check_array("truth", truth, ndim=1)
         init = np.zeros(size) if init is None else check_array("init", init, ndim=1)
@@ -51,6 +53,7 @@ class LinearRegression(AbstractLinear):
         features, samples = check_count("features", features), check_count("samples", samples)
         noise = check_number("noise", noise, least=0)
         init_scale = check_number("init_scale", init_scale, least=0)
+        seed = check_seed(seed)
         scale = 1 / np.sqrt(features)
         design = scale * generator(seed, "measurements").normal(size=(samples, features))
         truth = scale * generator(seed, "truth").normal(size=features)
@@ -60,3 +63,7 @@ class LinearRegression(AbstractLinear):
 
     def init(self) -> jax.Array:
         return self.start
+
+    @property
+    def has_test(self) -> bool:
+        return bool(jnp.isfinite(self.truth).all())

@@ -10,7 +10,7 @@ import numpy as np
 from latebloom.errors import InputError, check_choice, check_count, check_number
 from latebloom.problems.base import AbstractLinear
 from latebloom.record import DERIVED
-from latebloom.seeds import generator
+from latebloom.seeds import check_seed, generator
 
 BASES = ("random", "identity", "cosine")
 NORMALISATIONS = ("columns", "rows")
@@ -88,7 +88,7 @@ class SparseRecovery(AbstractLinear):
         self.depth = check_count("depth", depth)
         self.init_kind = check_choice("init_kind", init_kind, INITS)
         self.init_scale = check_number("init_scale", init_scale, least=0)
-        self.seed = check_count("seed", seed, least=0)
+        self.seed = check_seed(seed)
         basis_matrix = _basis(self.basis, self.dimension, self.seed)
         design = self._measurement_matrix(basis_matrix) @ basis_matrix
         truth = self._draw_truth()
@@ -100,7 +100,7 @@ class SparseRecovery(AbstractLinear):
     def _measurement_matrix(self, basis_matrix: np.ndarray) -> np.ndarray:
         shape = (self.measurements, self.dimension)
         matrix = generator(self.seed, "measurements").normal(size=shape) / np.sqrt(self.dimension)
-        coherent = min(int(self.coherence * self.measurements), self.dimension)
+        coherent = min(int(self.coherence * self.measurements + 1e-9), self.dimension)  # 0.29 · 100 is 28.999…
         matrix[:coherent] = basis_matrix[:, :coherent].T
         return matrix * np.sqrt(self.dimension / self.measurements) if self.normalise == "columns" else matrix
 
