@@ -103,7 +103,7 @@ def _peaks(size: int) -> tuple[float, float]:
 
     def limited() -> None:
         with threadpool_limits(1):
-            matrix @ matrix
+            _ = matrix @ matrix
 
     # Not in turns: the idle threads of the product on all cores keep a core busy for a while.
     one = take_turns({"one": limited}, repeats=5)["one"]

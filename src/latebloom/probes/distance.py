@@ -29,9 +29,9 @@ class DistanceTo(AbstractProbe):
         return f"distance_to_{self.label}"
 
     def check(self, problem, penalty):
-        require_vector(problem, "DistanceTo")
-        if self.point.shape != problem.truth.shape:
-            raise InputError(f"point has {len(self.point)} entries and the vector {len(problem.truth)}: give one each")
+        truth = require_vector(problem, "DistanceTo").truth
+        if self.point.shape != truth.shape:
+            raise InputError(f"point has {len(self.point)} entries and the vector {len(truth)}: give one each")
 
     def measure(self, problem, penalty, params):
         return jnp.linalg.norm(problem.end_to_end(params) - self.point) / jnp.linalg.norm(self.point)

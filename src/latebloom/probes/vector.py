@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
-from latebloom.problems import AbstractLinear
+from latebloom.problems import AbstractLinear, AbstractProblem
 
 
 class Components(AbstractProbe):
@@ -49,10 +49,11 @@ class OffSupportNorm(AbstractProbe):
         return jnp.linalg.norm(jnp.where(problem.truth == 0, problem.end_to_end(params), 0.0))
 
 
-def require_vector(problem, who: str) -> None:
-    """Refuses a problem that has no measured vector."""
+def require_vector(problem: AbstractProblem, who: str) -> AbstractLinear:
+    """The problem, if it measures a vector."""
     if not isinstance(problem, AbstractLinear):
         raise CapabilityError(
             f"{who} needs a problem that measures a vector (SparseRecovery, LinearRegression); "
             f"{type(problem).__name__} has none: leave the probe out"
         )
+    return problem
