@@ -372,3 +372,9 @@ def test_a_curve_is_what_it_says():
         assert float(problem.test_error(params)) == pytest.approx(
             0.6 + 0.5 * np.cos(5e-3 * step) - 1e-4 * step, abs=1e-9
         )
+
+
+def test_errors_are_absolute_where_there_is_nothing_to_be_relative_to():
+    problem = lb.problems.LinearRegression([[3.0, 4.0]], [0.0], truth=[0.0, 0.0], init=[1.0, 1.0])
+    assert float(problem.train_error(problem.init())) == 7.0
+    assert float(problem.test_error(problem.init())) == pytest.approx(np.sqrt(2))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from latebloom.errors import InputError
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.vector import require_vector
-from latebloom.problems.base import check_array
+from latebloom.problems.base import check_array, relative_norm
 
 
 class DistanceTo(AbstractProbe):
@@ -34,4 +34,4 @@ class DistanceTo(AbstractProbe):
             raise InputError(f"point has {len(self.point)} entries and the vector {len(truth)}: give one each")
 
     def measure(self, problem, penalty, params):
-        return jnp.linalg.norm(problem.end_to_end(params) - self.point) / jnp.linalg.norm(self.point)
+        return relative_norm(problem.end_to_end(params) - self.point, self.point)

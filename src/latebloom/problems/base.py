@@ -75,7 +75,7 @@ class AbstractLinear(AbstractLeastSquares):
     """Least squares on a vector `a` that is measured linearly: `F(a) = |X a - y|² / 2`.
 
     `train_error` is `|X a - y| / |y|`, `test_error` is `|a - a*| / |a*|`, where `a` is
-    `end_to_end(params)`; the problem is linear if `a` are the parameters themselves.
+    `end_to_end(params)` (absolute where `y` or `a*` is zero); the problem is linear if `a` are the parameters themselves.
     """
 
     design: eqx.AbstractVar[jax.Array]
@@ -90,10 +90,10 @@ class AbstractLinear(AbstractLeastSquares):
         return self.design @ self.end_to_end(params) - self.targets
 
     def train_error(self, params: Params) -> jax.Array:
-        return jnp.linalg.norm(self.residuals(params)) / jnp.linalg.norm(self.targets)
+        return relative_norm(self.residuals(params), self.targets)
 
     def test_error(self, params: Params) -> jax.Array:
-        return jnp.linalg.norm(self.end_to_end(params) - self.truth) / jnp.linalg.norm(self.truth)
+        return relative_norm(self.end_to_end(params) - self.truth, self.truth)
 
     def gradient(self, params: Params) -> Params:
         return (self.design @ params - self.targets) @ self.design
@@ -111,6 +111,12 @@ class AbstractLinear(AbstractLeastSquares):
     @property
     def linear(self) -> bool:
         return True
+
+
+def relative_norm(gap: jax.Array, reference: jax.Array) -> jax.Array:
+    """`|gap| / |reference|`, or `|gap|` if the reference is zero."""
+    size = jnp.linalg.norm(reference)
+    return jnp.linalg.norm(gap) / jnp.where(size == 0, 1.0, size)
 
 
 def require_least_squares(problem: AbstractProblem, who: str) -> AbstractLeastSquares:

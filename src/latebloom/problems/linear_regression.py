@@ -34,8 +34,6 @@ class LinearRegression(AbstractLinear):
         targets = check_array("targets", targets, ndim=1)
         if len(targets) != len(design):
             raise InputError(f"targets has {len(targets)} entries and design {len(design)} rows: give one target a row")
-        if not targets.any():
-            raise InputError("targets are all zero: errors relative to |y| have no meaning; give data with a signal")
         size = design.shape[1]
         truth = np.full(size, np.nan) if truth is None else check_array("truth", truth, ndim=1)
         init = np.zeros(size) if init is None else check_array("init", init, ndim=1)
