@@ -74,8 +74,8 @@ class AbstractLeastSquares(AbstractProblem):
 class AbstractLinear(AbstractLeastSquares):
     """Least squares on a vector `a` that is measured linearly: `F(a) = |X a - y|² / 2`.
 
-    `train_error` is `|X a - y| / |y|`, `test_error` is `|a - a*| / |a*|`, where `a` is
-    `end_to_end(params)` (absolute where `y` or `a*` is zero); the problem is linear if `a` are the parameters themselves.
+    `train_error` is `|X a - y| / |y|`, `test_error` is `|a - a*| / |a*|` (absolute where `y` or `a*` is zero), with
+    `a = end_to_end(params)`; the problem is linear if `a` are the parameters themselves.
     """
 
     design: eqx.AbstractVar[jax.Array]
