@@ -76,6 +76,8 @@ def short(value: Any) -> str:
 def _short_list(values: list[Any]) -> str:
     if not values:
         return "none"
+    if all(value == values[0] for value in values):
+        return short(values[0])
     if len(values) <= 4 or not all(isinstance(v, int | float) for v in values):
         return ", ".join(short(v) for v in values[:4]) + ("…" if len(values) > 4 else "")
     return f"{short(min(values))} … {short(max(values))}"

@@ -11,7 +11,7 @@ from latebloom.cli.common import Json, StoreOption, console, log, open_store, pr
 from latebloom.errors import InputError
 
 if TYPE_CHECKING:
-    from latebloom.reproduce import Report
+    from latebloom.reproduce import Report, Verdict
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids from `latebloom list`, or a paper: beyond-l2.")]
 SomeIds = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Ids or papers; everything by default.")]
@@ -83,14 +83,18 @@ def _print_claims(reports: list[Report]) -> None:
     table = Table("experiment", "claim", "measured", "expected", "verdict", box=None, pad_edge=False)
     for report in reports:
         for verdict in report.verdicts:
-            word = "holds" if verdict.holds else "fails"
-            note = (
-                (" (as documented)" if not verdict.holds else "") if verdict.as_documented else " (NOT as documented)"
-            )
-            share = "" if verdict.of == 1 else f" in {verdict.held} of {verdict.of}"
             row = (report.experiment.id, verdict.claim.id, short(verdict.measured), verdict.claim.expected)
-            table.add_row(*row, word + share + note)
+            table.add_row(*row, _verdict(verdict))
     console().print(table)
+
+
+def _verdict(verdict: Verdict) -> str:
+    notes = [] if verdict.of == 1 else [f"held in {verdict.held} of {verdict.of}"]
+    if not verdict.as_documented:
+        notes.append("NOT as documented")
+    elif not verdict.holds:
+        notes.append("as documented")
+    return ("holds" if verdict.holds else "fails") + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _print_files(reports: list[Report]) -> None:
