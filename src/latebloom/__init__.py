@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from latebloom.run import Run
     from latebloom.store import Store
     from latebloom.theory import oracles
-    from latebloom.training import train, train_batch
+    from latebloom.training import Job, train, train_batch
 
 _HOMES = {
     "problems": "latebloom.problems",
@@ -44,6 +44,7 @@ _HOMES = {
     "L2Norm": "latebloom.penalties",
     "Lp": "latebloom.penalties",
     "OnParts": "latebloom.penalties",
+    "Job": "latebloom.training",
     "Milestones": "latebloom.milestones",
     "Outcome": "latebloom.outcome",
     "Run": "latebloom.run",
@@ -57,6 +58,7 @@ __all__ = [
     "L2",
     "AcceleratedProximalGradient",
     "GradientDescent",
+    "Job",
     "L2Norm",
     "Lp",
     "Milestones",

@@ -12,7 +12,7 @@ import numpy as np
 
 from latebloom import figures
 from latebloom import run as run_module
-from latebloom.catalog import Cell, Claim, Evidence, Experiment, Request, Study
+from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.errors import LatebloomError
 from latebloom.figures.style import style
 from latebloom.progress import tracked
@@ -105,25 +105,25 @@ def reproduce(
     """Runs what the store does not have, checks every claim, and draws the figure into `out` if given."""
     started = time.perf_counter()
     requests = [Request(seed, full) for seed in (seeds or (experiment.seed,))]
-    cells = [list(experiment.cells(request)) for request in requests]
-    runs, computed = _runs(experiment.id, [cell for group in cells for cell in group], store)
+    jobs = [dict(experiment.jobs(request)) for request in requests]
+    runs, computed = _runs(experiment.id, [job for group in jobs for job in group.values()], store)
     studies = [list(experiment.studies(request)) for request in requests]
     tables, studied = _tables([study for group in studies for study in group], store)
     evidence = [
         Evidence(
             request,
-            {cell.name: cell for cell in group},
-            {cell.name: next(runs) for cell in group},
+            group,
+            {name: next(runs) for name in group},
             {study.name: next(tables) for study in wanted},
         )
-        for request, group, wanted in zip(requests, cells, studies, strict=True)
+        for request, group, wanted in zip(requests, jobs, studies, strict=True)
     ]
     verdicts = [judge(claim, evidence) for claim in experiment.claims]
     paths: list[Path] = []
     if out is not None:
         with style():
             paths = figures.save(experiment.draw(evidence[0]), out, experiment.id.replace("/", "-"))
-    asked = sum(len(group) for group in cells) + sum(len(group) for group in studies)
+    asked = sum(len(group) for group in jobs) + sum(len(group) for group in studies)
     seconds = time.perf_counter() - started
     return Report(experiment, evidence, verdicts, paths, seconds, computed + studied, asked - computed - studied)
 
@@ -143,9 +143,8 @@ def judge(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     return Verdict(claim, values, held >= needed * len(measured), held, len(measured))
 
 
-def _runs(label: str, cells: Sequence[Cell], store: Store):
-    """A run for every cell, from the store where it is there; and how many were computed."""
-    jobs = [_job(cell) for cell in cells]
+def _runs(label: str, jobs: Sequence[Job], store: Store):
+    """A run for every job, from the store where it is there; and how many were computed."""
     keys = [run_key(job.configuration()) for job in jobs]
     found: dict[str, Run] = {}
     missing: dict[str, Job] = {}
@@ -160,18 +159,6 @@ def _runs(label: str, cells: Sequence[Cell], store: Store):
     if missing:
         found |= dict(zip(missing, compute(list(missing.values()), store, label=label), strict=True))
     return iter([found[key] for key in keys]), len(missing)
-
-
-def _job(cell: Cell) -> Job:
-    return Job(
-        cell.problem,
-        cell.method,
-        cell.penalty,
-        cell.steps,
-        tuple(cell.probes),
-        cell.memorised,
-        cell.generalised,
-    )
 
 
 def compute(jobs: Sequence[Job], store: Store, *, label: str = "training") -> list[Run]:

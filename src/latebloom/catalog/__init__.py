@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from latebloom.catalog import beyond_l2
-from latebloom.catalog.base import Cell, Claim, Evidence, Experiment, Measured, Request, Study
+from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study
 from latebloom.errors import unknown_name
 
 EXPERIMENTS: dict[str, Experiment] = {entry.id: entry for entry in (*beyond_l2.EXPERIMENTS,)}
@@ -30,4 +30,4 @@ def select(names: Iterable[str]) -> list[Experiment]:
     return list(chosen.values())
 
 
-__all__ = ["EXPERIMENTS", "Cell", "Claim", "Evidence", "Experiment", "Measured", "Request", "Study", "get", "select"]
+__all__ = ["EXPERIMENTS", "Claim", "Evidence", "Experiment", "Measured", "Request", "Study", "get", "select"]

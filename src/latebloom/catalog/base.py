@@ -15,11 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.methods import AbstractMethod
-    from latebloom.penalties import AbstractPenalty
-    from latebloom.probes import AbstractProbe
-    from latebloom.problems import AbstractProblem
     from latebloom.run import Run
+    from latebloom.training import Job
 
 
 @dataclass(frozen=True)
@@ -28,20 +25,6 @@ class Request:
 
     seed: int
     full: bool = False
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One run of an experiment: a name and everything that `train` needs."""
-
-    name: str
-    problem: AbstractProblem
-    method: AbstractMethod
-    penalty: AbstractPenalty | None
-    steps: int
-    probes: Sequence[AbstractProbe] = ()
-    memorised: float = 1e-3
-    generalised: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -58,21 +41,9 @@ class Evidence:
     """What a reproduction has in hand when claims are checked and figures drawn."""
 
     request: Request
-    cells: Mapping[str, Cell]
+    jobs: Mapping[str, Job]
     runs: Mapping[str, Run]
     tables: Mapping[str, Mapping[str, np.ndarray]]
-
-    @property
-    def run(self) -> Run:
-        """The only run."""
-        (only,) = self.runs.values()
-        return only
-
-    @property
-    def cell(self) -> Cell:
-        """The only cell."""
-        (only,) = self.cells.values()
-        return only
 
 
 @dataclass(frozen=True)
@@ -103,7 +74,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A published figure or theorem: settings, runs, claims, figure and cost in seconds on two cores."""
+    """A published figure or theorem: settings, runs, claims, figure and cost in seconds on two cores.
+
+    `jobs` are the runs it needs, by name; `studies` what it computes besides. Entries that ask for the same
+    job share the run.
+    """
 
     id: str
     title: str
@@ -113,7 +88,7 @@ class Experiment:
     settings: Mapping[str, Any]
     claims: Sequence[Claim]
     draw: Callable[[Evidence], Figure]
-    cells: Callable[[Request], Sequence[Cell]] = lambda request: ()
+    jobs: Callable[[Request], Mapping[str, Job]] = lambda request: {}
     studies: Callable[[Request], Sequence[Study]] = lambda request: ()
     seed: int = 0
     seed_reason: str = "the first draw"

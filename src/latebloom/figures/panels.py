@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN
+from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,3 +82,37 @@ def components(axis: Axes, run: Run, truth: np.ndarray) -> None:
     log_steps(axis)
     axis.set_ylabel("components $a_i$")
     mark_milestones(axis, run)
+
+
+def family(axis: Axes, runs: Mapping[str, Run]) -> None:
+    """Test errors of several runs, dark to light in their order, with the train errors dotted in the same colour."""
+    for (label, run), colour in zip(runs.items(), shades(len(runs)), strict=True):
+        axis.plot(run["step"], run["test_error"], color=colour, label=label)
+        axis.plot(run["step"], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
+    axis.set_yscale("log")
+    log_steps(axis)
+    axis.set_ylabel("relative error")
+
+
+def family_legend(axis: Axes, **options: Any) -> None:
+    """The legend of a `family`, small and out of the curves' way."""
+    axis.legend(loc="lower left", fontsize=5, title="recovery (train dotted)", title_fontsize=5, **options)
+
+
+def against_count(
+    axes: Sequence[Axes], counts: Sequence[int], label: str, columns: Sequence[Sequence[float | None]]
+) -> None:
+    """Final train and test error, t1 and t2 against the number of measurements, a panel each; None is left out."""
+    names = (
+        "train error at the end",
+        "recovery error at the end",
+        "memorisation step $t_1$",
+        "generalisation step $t_2$",
+    )
+    markers = "os^DvP*X"
+    for axis, name, values in zip(axes, names, columns, strict=True):
+        heights = [np.nan if value is None else value for value in values]
+        axis.plot(counts, heights, marker=markers[(len(axis.lines)) % len(markers)], label=label)
+        axis.set_yscale("log")
+        axis.set_xlabel("measurements $N$")
+        axis.set_ylabel(name)

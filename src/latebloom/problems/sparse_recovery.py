@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -154,6 +156,7 @@ class SparseRecovery(AbstractLinear):
         return self.truth != 0
 
 
+@lru_cache(maxsize=64)  # a grid of problems shares its draws, and a QR decomposition is most of the cost of one
 def _basis(kind: str, size: int, seed: int) -> np.ndarray:
     if kind == "identity":
         return np.eye(size)

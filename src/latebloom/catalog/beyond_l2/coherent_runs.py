@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Cell, Claim, Evidence, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import PRINTED, problem_of, sparse_cell, t2, truth_of
+from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most
+from latebloom.catalog.beyond_l2.common import PRINTED, loose_job, problem_of, t2, truth_of
+
+if TYPE_CHECKING:
+    from latebloom.training import Job
+
 
 TAUS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 COUNTS = (30, 50, 70, 90)
@@ -30,19 +35,13 @@ def counts(request: Request) -> tuple[int, ...]:
     return FULL_COUNTS if request.full else COUNTS
 
 
-def cells(request: Request) -> list[Cell]:
-    made = []
-    for count in counts(request):
-        for tau in TAUS:
-            for draw in range(DRAWS):
-                seed = 1000 * request.seed + draw
-                cell = sparse_cell(
-                    name_of(count, tau, draw), seed, measurements=count, coherence=tau, normalise="rows", steps=STEPS
-                )
-                made.append(
-                    Cell(cell.name, cell.problem, cell.method, cell.penalty, STEPS, memorised=1e-2, generalised=1e-2)
-                )
-    return made
+def jobs(request: Request) -> dict[str, Job]:
+    return {
+        name_of(count, tau, draw): loose_job(1000 * request.seed + draw, measurements=count, coherence=tau, steps=STEPS)
+        for count in counts(request)
+        for tau in TAUS
+        for draw in range(DRAWS)
+    }
 
 
 def mean_over_draws(evidence: Evidence, count: int, tau: float, column: str) -> float:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Cell, Evidence
+from latebloom.catalog.base import Evidence
 
 if TYPE_CHECKING:
     from latebloom.methods import AbstractMethod
     from latebloom.problems import SparseRecovery
     from latebloom.run import Run
+    from latebloom.training import Job
 
 PAPER = "Grokking Beyond the Euclidean Norm of Model Parameters"
 LEARNING_RATE = 0.1
@@ -36,19 +37,17 @@ THRESHOLD_NOTE = (
 )
 
 
-def sparse_cell(
-    name: str,
+def sparse_job(
     seed: int,
     *,
     method: AbstractMethod | None = None,
     steps: int = 400_000,
     strength: float = STRENGTH,
     **problem: Any,
-) -> Cell:
+) -> Job:
     """A run of l1-regularised descent on a sparse-recovery problem, with the probes of Figure 3."""
     probes = lb.probes.GradientRatio(), lb.probes.Components(), lb.probes.SupportNorm(), lb.probes.OffSupportNorm()
-    return Cell(
-        name,
+    return lb.Job(
         lb.problems.SparseRecovery(seed=seed, **problem),
         lb.GradientDescent(LEARNING_RATE) if method is None else method,
         lb.L1(strength),
@@ -57,9 +56,21 @@ def sparse_cell(
     )
 
 
+def loose_job(seed: int, *, steps: int, **problem: Any) -> Job:
+    """A run on measurements of variance 1/n, with milestones at the 1e-2 that the l1 bias allows for every size."""
+    return lb.Job(
+        lb.problems.SparseRecovery(seed=seed, normalise="rows", **problem),
+        lb.GradientDescent(LEARNING_RATE),
+        lb.L1(STRENGTH),
+        steps,
+        memorised=1e-2,
+        generalised=1e-2,
+    )
+
+
 def problem_of(evidence: Evidence, name: str) -> SparseRecovery:
     """The problem that a run was made on."""
-    problem = evidence.cells[name].problem
+    problem = evidence.jobs[name].problem
     assert isinstance(problem, lb.problems.SparseRecovery)
     return problem
 
@@ -77,6 +88,12 @@ def t1(run: Run) -> int | None:
 def t2(run: Run) -> int | None:
     """The generalisation step."""
     return None if run.milestones.generalised is None else run.milestones.generalised.step
+
+
+def ends_and_times(runs: Sequence[Run]) -> tuple[Sequence[float | None], ...]:
+    """Final train error, final test error, t1 and t2 of every run."""
+    ends = ([run.final[column] for run in runs] for column in ("train_error", "test_error"))
+    return (*ends, [t1(run) for run in runs], [t2(run) for run in runs])
 
 
 def first_step(run: Run, condition: np.ndarray) -> int | None:

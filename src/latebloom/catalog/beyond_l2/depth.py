@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Cell, Claim, Evidence, Measured, Request, at_least, at_most
+from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED, first_step
+
+if TYPE_CHECKING:
+    from latebloom.penalties import AbstractPenalty
+    from latebloom.training import Job
+
 
 DEPTHS = (1, 2, 3, 4)
 COUNTS = (20, 30, 50, 80)
@@ -38,38 +43,25 @@ def counts(request: Request) -> tuple[int, ...]:
     return FULL_COUNTS if request.full else COUNTS
 
 
-def problem(seed: int, **kwargs: Any):
-    return lb.problems.SparseRecovery(seed=seed, normalise="rows", **kwargs)
+def jobs(request: Request) -> dict[str, Job]:
+    method, probes = lb.GradientDescent(LEARNING_RATE), (lb.probes.VectorL1(),)
 
-
-def cells(request: Request) -> list[Cell]:
-    method = lb.GradientDescent(LEARNING_RATE)
-    probes = (lb.probes.VectorL1(),)
-    grid = [
-        Cell(
-            name_of(depth, count),
-            problem(request.seed, measurements=count, depth=depth, init_scale=1e-6 if depth == 1 else 1e-2),
-            method,
-            None,
-            STEPS[depth],
-            probes,
+    def job(count: int, depth: int, *, scale: float, steps: int, penalty: AbstractPenalty | None = None) -> Job:
+        problem = lb.problems.SparseRecovery(
+            measurements=count, depth=depth, init_scale=scale, normalise="rows", seed=request.seed
         )
+        return lb.Job(problem, method, penalty, steps, probes)
+
+    grid = {
+        name_of(depth, count): job(count, depth, scale=1e-6 if depth == 1 else 1e-2, steps=STEPS[depth])
         for depth in DEPTHS
         for count in counts(request)
-    ]
-    decay = lb.L2(WEIGHT_DECAY)
-    large = [
-        Cell(
-            name,
-            problem(request.seed, measurements=50, depth=depth, init_scale=scale),
-            method,
-            decay,
-            2_000_000,
-            probes,
-        )
-        for name, depth, scale in ((LARGE, 2, 10.0), (LARGE_SHALLOW, 1, 10.0))
-    ]
-    return grid + large
+    }
+    large = {
+        name: job(50, depth, scale=10.0, steps=2_000_000, penalty=lb.L2(WEIGHT_DECAY))
+        for name, depth in ((LARGE, 2), (LARGE_SHALLOW, 1))
+    }
+    return grid | large
 
 
 def final_errors(evidence: Evidence, depth: int) -> dict[int, float]:

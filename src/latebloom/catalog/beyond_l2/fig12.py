@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import latebloom as lb
 from latebloom.catalog.base import Claim, Experiment, Request, at_most, within
 from latebloom.catalog.beyond_l2 import methods
 from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, THRESHOLD_NOTE, t1
 
+if TYPE_CHECKING:
+    from latebloom.training import Job
 
-def cells(request: Request):
-    return methods.cells(request, lb.ProjectedSubgradient(LEARNING_RATE))
+
+def jobs(request: Request) -> dict[str, Job]:
+    return methods.jobs(request, lb.ProjectedSubgradient(LEARNING_RATE))
 
 
 CLAIMS = (
@@ -37,7 +42,7 @@ EXPERIMENT = Experiment(
     source="Appendix D.1, Figure 12",
     seconds=4,
     settings=PRINTED,
-    cells=cells,
+    jobs=jobs,
     claims=CLAIMS,
     draw=methods.draw,
     notes=(COLUMNS_NOTE, THRESHOLD_NOTE),

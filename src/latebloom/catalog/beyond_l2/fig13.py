@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 import latebloom as lb
@@ -17,9 +19,12 @@ from latebloom.catalog.beyond_l2.common import (
     t1,
 )
 
+if TYPE_CHECKING:
+    from latebloom.training import Job
 
-def cells(request: Request):
-    return methods.cells(request, lb.ProximalGradient(LEARNING_RATE))
+
+def jobs(request: Request) -> dict[str, Job]:
+    return methods.jobs(request, lb.ProximalGradient(LEARNING_RATE))
 
 
 def distance_to_lasso(evidence: Evidence) -> Measured:
@@ -56,7 +61,7 @@ EXPERIMENT = Experiment(
     source="Appendix D.1, Figure 13",
     seconds=4,
     settings=PRINTED,
-    cells=cells,
+    jobs=jobs,
     claims=CLAIMS,
     draw=methods.draw,
     notes=(COLUMNS_NOTE, THRESHOLD_NOTE),

@@ -54,7 +54,7 @@ EXPERIMENT = Experiment(
     source="Appendix E, Figure 16",
     seconds=8,
     settings=weight_decay.SETTINGS | {"initial scale ζ": 10},
-    cells=lambda request: (weight_decay.cell(request.seed, init_kind="gaussian"),),
+    jobs=lambda request: weight_decay.jobs(request, init_kind="gaussian"),
     claims=CLAIMS,
     draw=draw,
     notes=weight_decay.NOTES,

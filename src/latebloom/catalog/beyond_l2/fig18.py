@@ -4,42 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import depth
-from latebloom.catalog.beyond_l2.common import t1, t2
+from latebloom.catalog.beyond_l2.common import ends_and_times
+from latebloom.figures import panels
 from latebloom.figures.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MARKERS = "os^D"
-
 
 def draw(evidence: Evidence) -> Figure:
     figure, axes = canvas(2, 2, height=2.0)
     wanted = depth.counts(evidence.request)
-    for level, marker in zip(depth.DEPTHS, MARKERS, strict=True):
+    for level in depth.DEPTHS:
         runs = [evidence.runs[depth.name_of(level, count)] for count in wanted]
-        columns = (
-            [run.final["train_error"] for run in runs],
-            [run.final["test_error"] for run in runs],
-            [t1(run) or np.nan for run in runs],
-            [t2(run) or np.nan for run in runs],
-        )
-        for axis, values in zip(axes, columns, strict=True):
-            axis.plot(wanted, values, marker=marker, label=f"L = {level}")
-    labels = (
-        "train error at the end",
-        "recovery error at the end",
-        "memorisation step $t_1$",
-        "generalisation step $t_2$",
-    )
-    for axis, label in zip(axes, labels, strict=True):
-        axis.set_yscale("log")
-        axis.set_xlabel("measurements $N$")
-        axis.set_ylabel(label)
+        panels.against_count(axes, wanted, f"L = {level}", ends_and_times(runs))
     axes[0].legend()
     return figure
 
@@ -51,7 +31,7 @@ EXPERIMENT = Experiment(
     source="Appendix F.1, Figure 18",
     seconds=30,
     settings=depth.SETTINGS,
-    cells=depth.cells,
+    jobs=depth.jobs,
     claims=(depth.FEWER, depth.LONGER, depth.SADDLE),
     draw=draw,
     notes=(*depth.NOTES, "A missing point was not reached within the steps of its run."),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import coherent_runs
 from latebloom.figures import panels
-from latebloom.figures.style import canvas, shades
+from latebloom.figures.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,15 +17,11 @@ def draw(evidence: Evidence) -> Figure:
     wanted = coherent_runs.counts(evidence.request)
     figure, axes = canvas(-(-len(wanted) // 2), 2, height=2.0)
     for axis, count in zip(axes, wanted, strict=False):
-        for tau, colour in zip(coherent_runs.TAUS, shades(len(coherent_runs.TAUS)), strict=True):
-            run = evidence.runs[coherent_runs.name_of(count, tau, 0)]
-            axis.plot(run["step"], run["test_error"], color=colour, label=rf"$\tau$ = {tau:g}")
-            axis.plot(run["step"], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
-        axis.set_yscale("log")
-        panels.log_steps(axis)
-        axis.set_ylabel("relative error")
+        taus = coherent_runs.TAUS
+        runs = {rf"$\tau$ = {tau:g}": evidence.runs[coherent_runs.name_of(count, tau, 0)] for tau in taus}
+        panels.family(axis, runs)
         axis.set_title(f"N = {count}")
-    axes[0].legend(loc="lower left", fontsize=5, ncols=2, title="recovery (train dotted)", title_fontsize=5)
+    panels.family_legend(axes[0], ncols=2)
     return figure
 
 
@@ -36,7 +32,7 @@ EXPERIMENT = Experiment(
     source="Appendix G.1.3, Figure 21",
     seconds=20,
     settings=coherent_runs.SETTINGS,
-    cells=coherent_runs.cells,
+    jobs=coherent_runs.jobs,
     claims=(coherent_runs.LATER, coherent_runs.IMPOSSIBLE_AS_PRINTED, coherent_runs.ONLY_THE_SUPPORT),
     draw=draw,
     notes=coherent_runs.NOTES,

@@ -9,36 +9,25 @@ import numpy as np
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import coherent_runs
 from latebloom.catalog.beyond_l2.common import t1
-from latebloom.figures.style import canvas, shades
+from latebloom.figures import panels
+from latebloom.figures.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def draw(evidence: Evidence) -> Figure:
-    wanted = coherent_runs.counts(evidence.request)
     figure, axes = canvas(2, 2, height=2.0)
-    for tau, colour in zip(coherent_runs.TAUS, shades(len(coherent_runs.TAUS)), strict=True):
+    wanted = coherent_runs.counts(evidence.request)
+    for tau in coherent_runs.TAUS:
         times = [coherent_runs.mean_time(evidence, n, tau) for n in wanted]
-        memorised = [t1(evidence.runs[coherent_runs.name_of(n, tau, 0)]) or np.nan for n in wanted]
         columns = (
             [coherent_runs.mean_over_draws(evidence, n, tau, "train_error") for n in wanted],
             [coherent_runs.mean_over_draws(evidence, n, tau, "test_error") for n in wanted],
-            memorised,
-            [time if np.isfinite(time) else np.nan for time in times],
+            [t1(evidence.runs[coherent_runs.name_of(n, tau, 0)]) for n in wanted],
+            [time if np.isfinite(time) else None for time in times],
         )
-        for axis, values in zip(axes, columns, strict=True):
-            axis.plot(wanted, values, "o-", color=colour, label=rf"$\tau$ = {tau:g}")
-    labels = (
-        "train error at the end",
-        "recovery error at the end",
-        "memorisation step $t_1$",
-        "generalisation step $t_2$",
-    )
-    for axis, label in zip(axes, labels, strict=True):
-        axis.set_yscale("log")
-        axis.set_xlabel("measurements $N$")
-        axis.set_ylabel(label)
+        panels.against_count(axes, wanted, rf"$\tau$ = {tau:g}", columns)
     axes[0].legend(fontsize=6, ncols=2)
     return figure
 
@@ -50,7 +39,7 @@ EXPERIMENT = Experiment(
     source="Appendix G.1.3, Figure 22",
     seconds=20,
     settings=coherent_runs.SETTINGS,
-    cells=coherent_runs.cells,
+    jobs=coherent_runs.jobs,
     claims=(
         coherent_runs.LATER,
         coherent_runs.ERROR_AS_PRINTED,

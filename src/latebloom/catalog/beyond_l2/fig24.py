@@ -8,11 +8,13 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import PRINTED, problem_of, sparse_cell, truth_of
+from latebloom.catalog.beyond_l2.common import PRINTED, problem_of, sparse_job, truth_of
 from latebloom.figures.style import NORM, TEST, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from latebloom.training import Job
 
 COUNTS = (20, 30, 40, 50, 60, 70)
 STEPS = 600_000
@@ -22,8 +24,8 @@ def name_of(count: int) -> str:
     return f"N={count}"
 
 
-def cells(request: Request):
-    return [sparse_cell(name_of(count), request.seed, measurements=count, steps=STEPS) for count in COUNTS]
+def jobs(request: Request) -> dict[str, Job]:
+    return {name_of(count): sparse_job(request.seed, measurements=count, steps=STEPS) for count in COUNTS}
 
 
 def passes_least_squares(evidence: Evidence) -> Measured:
@@ -107,7 +109,7 @@ EXPERIMENT = Experiment(
     source="Appendix H.1, Figure 24",
     seconds=12,
     settings=PRINTED | {"measurements N": COUNTS, "steps": STEPS},
-    cells=cells,
+    jobs=jobs,
     claims=CLAIMS,
     draw=draw,
     notes=(

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most
-from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, PRINTED, sparse_cell, truth_of
+from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, STRENGTH, sparse_job, truth_of
 from latebloom.figures import panels
 from latebloom.figures.style import GREY, TEST, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.training import Job
+
 NAME = "l1"
 
 
-def cells(request: Request):
-    return (sparse_cell(NAME, request.seed),)
+def jobs(request: Request) -> dict[str, Job]:
+    return {NAME: sparse_job(request.seed)}
 
 
 def largest_deviation(evidence: Evidence) -> Measured:
@@ -62,7 +64,7 @@ def draw(evidence: Evidence) -> Figure:
     deviation.plot(run["step"], gaps[:, truth != 0], color=TEST, linewidth=0.9)
     deviation.plot([], [], color=TEST, label="on the support")
     deviation.plot([], [], color=GREY, label="off the support")
-    scale = evidence.cells[NAME].method.learning_rate * evidence.cells[NAME].penalty.strength  # type: ignore[union-attr]
+    scale = LEARNING_RATE * STRENGTH
     deviation.axhline(scale, color=THEORY, linestyle="--", linewidth=0.9, label=r"$\alpha\beta$, one step of $\beta H$")
     deviation.set_yscale("log")
     deviation.set_ylim(bottom=scale / 10)
@@ -79,7 +81,7 @@ EXPERIMENT = Experiment(
     source="Appendix H.1, Figure 25",
     seconds=4,
     settings=PRINTED,
-    cells=cells,
+    jobs=jobs,
     claims=CLAIMS,
     draw=draw,
     notes=(COLUMNS_NOTE, "The run is the one of beyond-l2/fig3."),

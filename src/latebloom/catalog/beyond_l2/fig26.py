@@ -10,7 +10,7 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_lea
 from latebloom.catalog.beyond_l2 import fig4
 from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, t1, t2
 from latebloom.figures import panels
-from latebloom.figures.style import canvas, shades
+from latebloom.figures.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,17 +67,11 @@ CLAIMS = (
 
 def draw(evidence: Evidence) -> Figure:
     figure, axes = canvas(2, 3, height=1.9)
-    colours = shades(len(fig4.STRENGTHS))
     for axis, rate in zip(axes, fig4.LEARNING_RATES, strict=True):
-        for strength, colour in zip(fig4.STRENGTHS, colours, strict=True):
-            run = evidence.runs[fig4.name_of(rate, strength)]
-            axis.plot(run["step"], run["test_error"], color=colour, label=rf"$\beta$ = {strength:.1e}")
-            axis.plot(run["step"], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
-        axis.set_yscale("log")
-        panels.log_steps(axis)
+        runs = {rf"$\beta$ = {b:.1e}": evidence.runs[fig4.name_of(rate, b)] for b in fig4.STRENGTHS}
+        panels.family(axis, runs)
         axis.set_title(rf"$\alpha$ = {rate:.3g}")
-        axis.set_ylabel("relative error")
-    axes[0].legend(loc="lower left", fontsize=5, title="recovery (train dotted)", title_fontsize=5)
+    panels.family_legend(axes[0])
     return figure
 
 
@@ -88,7 +82,7 @@ EXPERIMENT = Experiment(
     source="Appendix H.1, Figure 26",
     seconds=20,
     settings=fig4.SETTINGS,
-    cells=fig4.cells,
+    jobs=fig4.jobs,
     claims=CLAIMS,
     draw=draw,
     notes=(COLUMNS_NOTE, "The runs are those of beyond-l2/fig4: with one in the store, the other is drawn at once."),

@@ -7,25 +7,19 @@ from typing import TYPE_CHECKING
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import sizes
 from latebloom.figures import panels
-from latebloom.figures.style import canvas, shades
+from latebloom.figures.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def draw(evidence: Evidence) -> Figure:
-    wanted = sizes.counts(evidence.request)
     figure, axes = canvas(2, 2, height=2.1)
     for axis, sparsity in zip(axes, sizes.SPARSITIES, strict=True):
-        for count, colour in zip(wanted, shades(len(wanted)), strict=True):
-            run = evidence.runs[sizes.name_of(sparsity, count)]
-            axis.plot(run["step"], run["test_error"], color=colour, label=f"N = {count}")
-            axis.plot(run["step"], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
-        axis.set_yscale("log")
-        panels.log_steps(axis)
-        axis.set_ylabel("relative error")
+        wanted = sizes.counts(evidence.request)
+        panels.family(axis, {f"N = {count}": evidence.runs[sizes.name_of(sparsity, count)] for count in wanted})
         axis.set_title(f"s = {sparsity}")
-    axes[0].legend(loc="lower left", fontsize=5, ncols=2, title="recovery (train dotted)", title_fontsize=5)
+    panels.family_legend(axes[0], ncols=2)
     return figure
 
 
@@ -36,7 +30,7 @@ EXPERIMENT = Experiment(
     source="Appendix H.1, Figure 27",
     seconds=20,
     settings=sizes.SETTINGS,
-    cells=sizes.cells,
+    jobs=sizes.jobs,
     claims=(sizes.SMALLER, sizes.MEMORISE),
     draw=draw,
     notes=sizes.NOTES,

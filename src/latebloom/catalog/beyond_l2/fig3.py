@@ -14,7 +14,7 @@ from latebloom.catalog.beyond_l2.common import (
     THRESHOLD_NOTE,
     first_step,
     problem_of,
-    sparse_cell,
+    sparse_job,
     t1,
     t2,
     truth_of,
@@ -25,15 +25,17 @@ from latebloom.figures.style import canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.training import Job
+
 MAIN, WITHOUT, AS_PRINTED = "l1", "without l1", "variance 1/n as printed"
 
 
-def cells(request: Request):
-    return (
-        sparse_cell(MAIN, request.seed),
-        sparse_cell(WITHOUT, request.seed, strength=0.0),
-        sparse_cell(AS_PRINTED, request.seed, normalise="rows"),
-    )
+def jobs(request: Request) -> dict[str, Job]:
+    return {
+        MAIN: sparse_job(request.seed),
+        WITHOUT: sparse_job(request.seed, strength=0.0),
+        AS_PRINTED: sparse_job(request.seed, normalise="rows"),
+    }
 
 
 def ratio_flips(evidence: Evidence) -> Measured:
@@ -158,7 +160,7 @@ EXPERIMENT = Experiment(
     source="Section 3.1, Figure 3",
     seconds=5,
     settings=PRINTED,
-    cells=cells,
+    jobs=jobs,
     claims=CLAIMS,
     draw=draw,
     notes=(COLUMNS_NOTE, THRESHOLD_NOTE),

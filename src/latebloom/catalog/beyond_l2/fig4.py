@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Cell, Claim, Evidence, Experiment, Measured, Request, at_most, within
+from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, PRINTED, THRESHOLD_NOTE, log_slope, problem_of, t2
 from latebloom.figures.style import THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from latebloom.training import Job
 
 LEARNING_RATES = np.geomspace(0.015, 0.15, 6)
 STRENGTHS = np.geomspace(2e-6, 2e-5, 6)
@@ -23,11 +25,10 @@ def name_of(learning_rate: float, strength: float) -> str:
     return f"α={learning_rate:.3g}, β={strength:.2g}"
 
 
-def cells(request: Request) -> list[Cell]:
+def jobs(request: Request) -> dict[str, Job]:
     problem = lb.problems.SparseRecovery(seed=request.seed)
-    return [
-        Cell(
-            name_of(learning_rate, strength),
+    return {
+        name_of(learning_rate, strength): lb.Job(
             problem,
             lb.GradientDescent(float(learning_rate)),
             lb.L1(float(strength)),
@@ -35,7 +36,7 @@ def cells(request: Request) -> list[Cell]:
         )
         for learning_rate in LEARNING_RATES
         for strength in STRENGTHS
-    ]
+    }
 
 
 def grid(evidence: Evidence) -> dict[str, np.ndarray]:
@@ -170,7 +171,7 @@ EXPERIMENT = Experiment(
     source="Section 3.1, Figure 4",
     seconds=20,
     settings=SETTINGS,
-    cells=cells,
+    jobs=jobs,
     claims=CLAIMS,
     draw=draw,
     notes=(COLUMNS_NOTE, THRESHOLD_NOTE, "The grid of the paper is not printed; this one spans two decades of αβ."),

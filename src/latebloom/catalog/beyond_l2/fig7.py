@@ -36,7 +36,7 @@ EXPERIMENT = Experiment(
     source="Section 3.3, Figure 7",
     seconds=8,
     settings=weight_decay.SETTINGS | {"initial scale ζ": "|a(1)| = 10"},
-    cells=lambda request: (weight_decay.cell(request.seed, init_kind="sphere"),),
+    jobs=lambda request: weight_decay.jobs(request, init_kind="sphere"),
     claims=weight_decay.CLAIMS,
     draw=draw,
     notes=weight_decay.NOTES,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most, within
-from latebloom.catalog.beyond_l2.common import sparse_cell, t2, truth_of
+from latebloom.catalog.beyond_l2.common import sparse_job, t2, truth_of
 from latebloom.figures import panels
 from latebloom.figures.style import GREY, canvas
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.methods import AbstractMethod
+    from latebloom.training import Job
 
 OTHER, SUBGRADIENT = "this method", "subgradient"
 
 
-def cells(request: Request, method: AbstractMethod):
-    return sparse_cell(OTHER, request.seed, method=method), sparse_cell(SUBGRADIENT, request.seed)
+def jobs(request: Request, method: AbstractMethod) -> dict[str, Job]:
+    return {OTHER: sparse_job(request.seed, method=method), SUBGRADIENT: sparse_job(request.seed)}
 
 
 def same_time(evidence: Evidence) -> Measured:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from latebloom.catalog.base import Cell, Claim, Evidence, Measured, Request, at_least
-from latebloom.catalog.beyond_l2.common import PRINTED, sparse_cell, t1, t2
+from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least
+from latebloom.catalog.beyond_l2.common import PRINTED, loose_job, t1, t2
+
+if TYPE_CHECKING:
+    from latebloom.training import Job
+
 
 SPARSITIES = (1, 5, 10, 15)
 COUNTS = (10, 20, 30, 40, 60, 80, 100)
@@ -26,14 +32,12 @@ def counts(request: Request) -> tuple[int, ...]:
     return FULL_COUNTS if request.full else COUNTS
 
 
-def cells(request: Request) -> list[Cell]:
-    made = []
-    for sparsity in SPARSITIES:
-        for count in counts(request):
-            name = name_of(sparsity, count)
-            cell = sparse_cell(name, request.seed, sparsity=sparsity, measurements=count, normalise="rows", steps=STEPS)
-            made.append(Cell(name, cell.problem, cell.method, cell.penalty, STEPS, memorised=1e-2, generalised=1e-2))
-    return made
+def jobs(request: Request) -> dict[str, Job]:
+    return {
+        name_of(sparsity, count): loose_job(request.seed, sparsity=sparsity, measurements=count, steps=STEPS)
+        for sparsity in SPARSITIES
+        for count in counts(request)
+    }
 
 
 def smallest_count(evidence: Evidence, sparsity: int) -> float:

@@ -14,7 +14,7 @@ from latebloom.catalog.beyond_l2.common import (
     PRINTED,
     STRENGTH,
     problem_of,
-    sparse_cell,
+    sparse_job,
     t1,
     truth_of,
 )
@@ -24,12 +24,14 @@ from latebloom.figures.style import NORM, TEST, THEORY, TRAIN, canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.training import Job
+
 NAME, CONSTANTS = "l1", "constants"
 ETAS = np.geomspace(1e-3, 1.0, 25)
 
 
-def cells(request: Request):
-    return (sparse_cell(NAME, request.seed),)
+def jobs(request: Request) -> dict[str, Job]:
+    return {NAME: sparse_job(request.seed)}
 
 
 def measure_constants(seed: int) -> dict[str, np.ndarray]:
@@ -218,7 +220,7 @@ EXPERIMENT = Experiment(
     source="Theorems 3.1, 3.3 and C.29",
     seconds=5,
     settings=PRINTED,
-    cells=cells,
+    jobs=jobs,
     studies=studies,
     claims=CLAIMS,
     draw=draw,

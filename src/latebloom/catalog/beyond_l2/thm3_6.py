@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
+from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import weight_decay
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, problem_of
 from latebloom.figures import panels
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = weight_decay.NAME
-
-
-def cells(request: Request):
-    cell = weight_decay.cell(request.seed, init_kind="sphere")
-    problem = cell.problem
-    assert isinstance(problem, lb.problems.SparseRecovery)
-    limit = lb.theory.L2Iteration(problem, LEARNING_RATE, weight_decay.WEIGHT_DECAY).limit
-    probe = lb.probes.DistanceTo("limit", limit)
-    return (type(cell)(NAME, problem, cell.method, cell.penalty, cell.steps, (probe,)),)
 
 
 def distances(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +108,7 @@ EXPERIMENT = Experiment(
     source="Theorem 3.6, Appendix C.8",
     seconds=8,
     settings=weight_decay.SETTINGS | {"initial scale ζ": "|a(1)| = 10"},
-    cells=cells,
+    jobs=lambda request: weight_decay.jobs(request, init_kind="sphere"),
     claims=CLAIMS,
     draw=draw,
     notes=weight_decay.NOTES,

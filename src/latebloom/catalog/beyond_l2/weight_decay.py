@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Cell, Claim, Evidence, Measured, at_least, at_most, within
+from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most, within
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED, problem_of
 
 if TYPE_CHECKING:
     from latebloom.theory import L2Iteration
+    from latebloom.training import Job
 
 NAME = "l2 only"
 WEIGHT_DECAY = 1e-5
@@ -23,9 +24,12 @@ NOTES = (
 )
 
 
-def cell(seed: int, *, init_kind: str) -> Cell:
-    problem = lb.problems.SparseRecovery(init_kind=init_kind, init_scale=10.0, seed=seed)
-    return Cell(NAME, problem, lb.GradientDescent(LEARNING_RATE), lb.L2(WEIGHT_DECAY), STEPS)
+def jobs(request: Request, *, init_kind: str) -> dict[str, Job]:
+    """One run from a start of norm 10, with the distance to its limit measured along the way."""
+    problem = lb.problems.SparseRecovery(init_kind=init_kind, init_scale=10.0, seed=request.seed)
+    limit = lb.theory.L2Iteration(problem, LEARNING_RATE, WEIGHT_DECAY).limit
+    probes = (lb.probes.DistanceTo("limit", limit),)
+    return {NAME: lb.Job(problem, lb.GradientDescent(LEARNING_RATE), lb.L2(WEIGHT_DECAY), STEPS, probes)}
 
 
 def closed_form(evidence: Evidence) -> L2Iteration:
