@@ -18,10 +18,10 @@ STEP_LABEL = "step $t$"
 
 
 def log_steps(axis: Axes, label: str = STEP_LABEL) -> None:
-    """A logarithmic step axis that still shows step 0, at the left edge."""
-    axis.set_xscale("symlog", linthresh=1, linscale=0.35)
+    """A logarithmic step axis from step 1 on."""
+    axis.set_xscale("log")
     axis.set_xlabel(label)
-    axis.set_xlim(left=0)
+    axis.set_xlim(left=1)
 
 
 def errors(axis: Axes, run: Run, *, log: bool = True, legend: bool = True) -> None:
@@ -41,7 +41,7 @@ def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
     """Thin vertical lines at the memorised and generalised steps."""
     marks = ((run.milestones.memorised, "$t_1$", TRAIN), (run.milestones.generalised, "$t_2$", TEST))
     for milestone, name, colour in marks:
-        if milestone is None or milestone.step is None:
+        if milestone is None or not milestone.step:  # none, or before the first step, which a log axis does not show
             continue
         axis.axvline(milestone.step, color=colour, linewidth=0.8, alpha=0.5)
         if names:
