@@ -6,6 +6,8 @@ through one store, so that the whole catalog is computed once.
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
 from latebloom.catalog import EXPERIMENTS
@@ -24,7 +26,12 @@ def test_claims_come_out_as_documented(name, store, tmp_path):
     report = reproduce(EXPERIMENTS[name], store=store, out=tmp_path)
     wrong = {v.claim.id: (v.measured, v.claim.expected) for v in report.verdicts if not v.as_documented}
     assert not wrong
-    assert all(path.stat().st_size > 1000 for path in report.figures)
+    picture, paper, data = report.figures
+    assert min(picture.stat().st_size, paper.stat().st_size) > 5000
+    with data.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert all(row["x_label"] and row["y_label"] for row in rows), "a panel without labels"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

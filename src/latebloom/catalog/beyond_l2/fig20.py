@@ -90,9 +90,9 @@ def draw(evidence: Evidence) -> Figure:
         axis.set_xticks(range(len(COUNTS))[1::2], [str(c) for c in COUNTS[1::2]])
         axis.set_yticks(range(len(SPARSITIES)), [str(s) for s in SPARSITIES])
         axis.set_xlabel("measurements $N$")
+        axis.set_ylabel("sparsity $s$")
         axis.set_title(rf"$\tau$ = {tau:g}")
         axis.grid(visible=False)
-    axes[0].set_ylabel("sparsity $s$")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, label=r"$\log_{10}$ relative error", shrink=0.9)
     return figure

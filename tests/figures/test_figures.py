@@ -1,0 +1,95 @@
+"""Figures on disk, and the progress bar."""
+
+from __future__ import annotations
+
+import csv
+import time
+
+import numpy as np
+import pytest
+
+import latebloom as lb
+from latebloom import progress
+from latebloom.errors import LatebloomError
+from latebloom.figures import canvas, draw_run, save
+from latebloom.figures.style import CYCLE
+
+
+@pytest.fixture(scope="module")
+def run():
+    problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)
+    return lb.train(problem, lb.GradientDescent(0.1), lb.L1(1e-4), steps=3000)
+
+
+def test_any_run_can_be_drawn(run):
+    figure = run.plot()
+    assert [axis.get_xlabel() for axis in figure.axes] == ["step $t$"] * 2
+    assert all(axis.get_ylabel() for axis in figure.axes)
+
+
+def test_save_writes_picture_paper_and_data(run, tmp_path):
+    paths = save(draw_run(run), tmp_path / "deep" / "folder", "run")
+    assert [path.name for path in paths] == ["run.png", "run.pdf", "run.csv"]
+    assert paths[0].read_bytes().startswith(b"\x89PNG")
+    assert paths[1].read_bytes().startswith(b"%PDF")
+    assert sorted(path.name for path in (tmp_path / "deep" / "folder").iterdir()) == ["run.csv", "run.pdf", "run.png"]
+
+
+def test_the_data_beside_the_picture_is_what_was_recorded(run, tmp_path):
+    (*_, data) = save(draw_run(run), tmp_path, "run")
+    with data.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["series"] == "train error"]
+    assert [float(row["x"]) for row in rows] == run["step"].tolist()
+    assert [float(row["y"]) for row in rows] == run["train_error"].tolist()
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(run, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(LatebloomError, match="choose another with --out DIR"):
+        save(draw_run(run), tmp_path / "file" / "out", "run")
+
+
+def test_colours_are_distinct_in_brightness_or_hue():
+    """Okabe and Ito's palette: no two colours closer than 0.2 in RGB."""
+    rgb = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in CYCLE])
+    gaps = np.linalg.norm(rgb[:, None] - rgb[None], axis=-1)[np.triu_indices(len(rgb), 1)]
+    assert gaps.min() > 0.2
+
+
+def test_canvas_gives_panels_in_reading_order():
+    figure, axes = canvas(2, 3)
+    assert len(axes) == 6
+    figure.draw_without_rendering()
+    tops = [axis.get_position().y0 for axis in axes]
+    assert min(tops[:3]) > max(tops[3:])
+
+
+def test_no_bar_where_nobody_looks(capsys):
+    """Silent when stderr is not a terminal, as under pytest."""
+    with progress.ProgressBar("work", 10) as bar:
+        bar._started -= 10
+        bar.update(5)
+    assert capsys.readouterr().err == ""
+
+
+def test_no_bar_for_what_is_quick(capsys):
+    with progress.ProgressBar("work", 10, enabled=True) as bar:
+        bar.update(5)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_with_the_share_done_for_what_takes_long(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_INTERACTIVE", "1")
+    with progress.ProgressBar("slow work", 10, enabled=True) as bar:
+        bar._started = time.monotonic() - 10
+        bar.update(5)
+        time.sleep(0.2)
+    shown = capsys.readouterr()
+    assert "slow work" in shown.err
+    assert "50%" in shown.err
+    assert shown.out == ""
+
+
+def test_tracked_gives_every_item():
+    assert list(progress.tracked([3, 1, 2], "items")) == [3, 1, 2]
