@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latebloom import figures, methods, penalties, probes, problems, theory
+    from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
         GradientDescent,
@@ -48,6 +49,8 @@ _HOMES = {
     "Milestones": "latebloom.milestones",
     "Outcome": "latebloom.outcome",
     "Run": "latebloom.run",
+    "load": "latebloom.keep",
+    "save": "latebloom.keep",
     "Store": "latebloom.store",
     "train": "latebloom.training",
     "train_batch": "latebloom.training",
@@ -70,11 +73,13 @@ __all__ = [
     "Run",
     "Store",
     "figures",
+    "load",
     "methods",
     "oracles",
     "penalties",
     "probes",
     "problems",
+    "save",
     "theory",
     "train",
     "train_batch",

@@ -139,10 +139,10 @@ class Shard:
             result.stopped = bool(ended[lane] and not broken[lane])
             self.done[lane] = ended[lane] or self.positions[lane] == len(self.schedules[lane])
 
-    def finish(self, cancelled: bool) -> None:
+    def finish(self, on_records: OnRecords | None, *, cancelled: bool) -> None:
         """Closes an interrupted run with a record where it stands, notes the last points, pins crossings."""
         if cancelled:
-            self._record_here()
+            self._record_here(on_records)
         broken = np.asarray(self.progress.broken)
         anchors, points = (jax.tree.map(np.asarray, at) for at in (self.progress.anchor, self.progress.point))
         for lane, result in enumerate(self.results):
@@ -154,11 +154,11 @@ class Shard:
         for which in range(len(self.progress.first)):
             self._pin_watch(which)
 
-    def _record_here(self) -> None:
+    def _record_here(self, on_records: OnRecords | None) -> None:
         unfinished = ~self.done
         here = [np.array([step]) if open_ else np.zeros(0) for step, open_ in zip(self.steps, unfinished, strict=True)]
         self.progress, rows, filled = self._advance(self.progress, here, self.steps)
-        self._collect(here, jax.tree.map(np.asarray, rows), np.asarray(filled), None)
+        self._collect(here, jax.tree.map(np.asarray, rows), np.asarray(filled), on_records)
         for result, open_ in zip(self.results, unfinished, strict=True):
             result.interrupted = bool(open_)
 
@@ -237,7 +237,10 @@ def drive(
     on_records: OnRecords | None = None,
     show_progress: bool | None = None,
 ) -> list[LaneResult]:
-    """Runs every lane to the end of its schedule, an event, or Ctrl-C; one compiled program a structure."""
+    """Runs every lane to the end of its schedule, an event, or Ctrl-C; one compiled program a structure.
+
+    After Ctrl-C, a lane that had not begun has a result without rows.
+    """
     shards, locks = _split(lanes, schedules)
     cancel = threading.Event()
     counts = [0] * len(shards)
@@ -245,10 +248,12 @@ def drive(
     def work(number: int) -> None:
         shard = shards[number]
         with locks[number]:  # the first shard of a structure compiles, the others wait for it
+            if cancel.is_set():
+                return
             shard.warm_up()
         while not (shard.done.all() or cancel.is_set()):
             counts[number] += shard.call(on_records)
-        shard.finish(cancel.is_set())
+        shard.finish(on_records, cancelled=cancel.is_set())
 
     total = sum(int(schedule[-1]) for schedule in schedules)
     with ThreadPoolExecutor(_cores()) as pool, ProgressBar(label, total, enabled=show_progress) as bar:
@@ -256,8 +261,10 @@ def drive(
         pending: set[Any] = set(futures)
         while pending:
             try:
-                pending = wait(pending, timeout=0.02).not_done
+                done, pending = wait(pending, timeout=0.02)
                 bar.update(sum(counts))
+                if any(future.exception() for future in done):  # e.g. a full disk: the others need not go on
+                    cancel.set()
             except KeyboardInterrupt:
                 if cancel.is_set():
                     raise

@@ -58,7 +58,9 @@ def check_number(
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{what} must be a number, not {value!r}: write e.g. {what}=1e-3") from None
+        raise InputError(f"{what} must be a number, not {value!r}: write it in digits") from None
+    except OverflowError:
+        raise InputError(f"{what} is a number of {len(str(value))} digits: {what} must fit a float") from None
     inside = least <= number <= most and above < number < below
     if not math.isfinite(number) or not inside:
         raise InputError(f"{what}={value!r} is not allowed: {what} must be {_range(least, above, most, below)}")

@@ -83,7 +83,7 @@ class Milestone:
         if self.first is None:
             return f"not {self.name} by step {self.last_step:,} ({self.column} ≤ {self.threshold:g})"
         low, high = self.first.bracket
-        where = f"{self.name} at step {self.first.step:,} [{low:,}, {high:,}]"
+        where = f"{self.name} at step {self.first.step:,}" + ("" if self.first.pinned else f" [{low:,}, {high:,}]")
         return where if self.lost is None else f"{where}, lost again by step {self.lost:,}"
 
 

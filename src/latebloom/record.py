@@ -13,8 +13,11 @@ from __future__ import annotations
 import ast
 import dataclasses
 import hashlib
+import inspect
+import itertools
 import re
 import uuid
+import weakref
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -68,7 +71,14 @@ class Record(eqx.Module):
 # A function has no text that says what it computes: it is equal to itself only, and its number holds for this process
 # only, so that a stored run is never served for another function of the same name.
 _PROCESS = uuid.uuid4().hex[:8]
-_FUNCTIONS: dict[Any, int] = {}
+_FUNCTIONS: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+_NUMBERS = itertools.count()
+
+
+def _number(function: Any) -> int:
+    if function not in _FUNCTIONS:
+        _FUNCTIONS[function] = next(_NUMBERS)
+    return _FUNCTIONS[function]
 
 
 def fingerprint(array: Any) -> str:
@@ -83,16 +93,16 @@ def _value_text(value: Any) -> str:
         return value.text
     if isinstance(value, bool | str | None):
         return str(value).lower() if isinstance(value, bool) else str(value)
-    if isinstance(value, int | float | np.number):
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
         return f"{value:.17g}" if float(f"{value:g}") != float(value) else f"{value:g}"
     if isinstance(value, tuple | list):
-        return "(" + " ".join(_value_text(item) for item in value) + ")"
+        return "(" + " ".join(repr(item) if isinstance(item, str) else _value_text(item) for item in value) + ")"
     if isinstance(value, Mapping):
         return "{" + " ".join(f"{key}:{_value_text(item)}" for key, item in value.items()) + "}"
     if callable(value):
-        return (
-            f"{getattr(value, '__qualname__', 'function')}#{_PROCESS}-{_FUNCTIONS.setdefault(value, len(_FUNCTIONS))}"
-        )
+        return f"{getattr(value, '__qualname__', 'function')}#{_PROCESS}-{_number(value)}"
     leaves = jax.tree.leaves(value)
     return "#" + "-".join(fingerprint(leaf) for leaf in leaves)
 
@@ -102,7 +112,17 @@ def _value_repr(value: Any) -> str:
         return f"<array {value.shape}>"
     if isinstance(value, float):
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if callable(value):
+        return getattr(value, "__qualname__", repr(value))
+    if isinstance(value, dict | list | tuple) and not isinstance(value, str):
+        return repr(jax.tree.map(lambda leaf: Shown(_value_repr(leaf)), value))
     return repr(value)
+
+
+class Shown(str):
+    """A text that prints as it is."""
+
+    __repr__ = str.__str__
 
 
 def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
@@ -128,11 +148,15 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
         key = key.strip().replace("-", "_")
         if key not in known and not cls.takes_options:
             raise unknown_name(f"parameter of {name}", key, known)
+        if key in named:
+            raise InputError(f"{key} is given twice in {text!r}: give it once")
         named[key] = _read_value(value.strip())
     try:
-        return cls(*positional, **named)
+        inspect.signature(cls).bind(*positional, **named)
     except TypeError as error:
-        raise InputError(f"cannot build {kind} {text!r}: {error}; parameters: {', '.join(known)}") from None
+        example = f"{name}[{','.join(f'{key}=…' for key in known[:2])}]"
+        raise InputError(f"cannot build {kind} {text!r}: {error}; write e.g. {example}") from None
+    return cls(*positional, **named)
 
 
 def _read_value(text: str) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from latebloom import figures
-from latebloom import run as run_module
 from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.errors import LatebloomError
 from latebloom.figures.style import style
+from latebloom.keep import revive
 from latebloom.progress import tracked
 from latebloom.run import Run
 from latebloom.store import LiveRun, Store, run_key
@@ -122,10 +122,16 @@ def reproduce(
     paths: list[Path] = []
     if out is not None:
         with style():
-            paths = figures.save(experiment.draw(evidence[0]), out, experiment.id.replace("/", "-"))
+            paths = figures.save(experiment.draw(evidence[0]), out, _file_name(experiment, requests[0]))
     asked = sum(len(group) for group in jobs) + sum(len(group) for group in studies)
     seconds = time.perf_counter() - started
     return Report(experiment, evidence, verdicts, paths, seconds, computed + studied, asked - computed - studied)
+
+
+def _file_name(experiment: Experiment, request: Request) -> str:
+    """The entry's id; another draw or the full size has a name of its own."""
+    marks = ([f"seed{request.seed}"] if request.seed != experiment.seed else []) + (["full"] if request.full else [])
+    return "-".join([experiment.id.replace("/", "-"), *marks])
 
 
 def judge(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
@@ -155,7 +161,7 @@ def _runs(label: str, jobs: Sequence[Job], store: Store):
         if stored is None:
             missing[key] = job
         else:
-            found[key] = run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
+            found[key] = revive(stored)
     if missing:
         found |= dict(zip(missing, compute(list(missing.values()), store, label=label), strict=True))
     return iter([found[key] for key in keys]), len(missing)
@@ -173,18 +179,20 @@ def compute(jobs: Sequence[Job], store: Store, *, label: str = "training") -> li
     try:
         runs = run_jobs(jobs, label=label, on_records=on_records)
         for number, run in enumerate(runs):
-            columns, summary, arrays = run.to_stored()
-            live[number].finish(columns, summary, arrays)
+            if run is not None:
+                columns, summary, arrays = run.to_stored()
+                live[number].finish(columns, summary, arrays)
     finally:
         for stream in live.values():
             stream.close()
-    unfinished = sum(not run.outcome.complete for run in runs)
-    if unfinished:
+    finished = [run for run in runs if run is not None and run.outcome.complete]
+    if len(finished) < len(runs):
+        partial = sum(run is not None for run in runs) - len(finished)
         raise InterruptedWork(
-            f"interrupted: {len(runs) - unfinished} of {len(runs)} runs finished and are in the store, "
-            f"{unfinished} kept as partial; run the same command to go on"
+            f"interrupted: {len(finished)} of {len(runs)} runs finished and are in the store, "
+            f"{partial} kept as partial; run the same command to go on"
         )
-    return runs
+    return finished
 
 
 def compute_one(job: Job, store: Store) -> Run:
@@ -192,7 +200,7 @@ def compute_one(job: Job, store: Store) -> Run:
     stored = store.find(job.configuration())
     if stored is None:
         return compute([job], store)[0]
-    return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
+    return revive(stored)
 
 
 def _tables(studies: Sequence[Study], store: Store):

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, repr=False)
+BARE = "params"  # the name of parameters that are one array; a path in a tree begins with a bracket or a dot
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Run:
     """One simulation: every number in it is evaluated at the recorded step, the last record at `params`.
 
@@ -71,8 +74,7 @@ class Run:
         import jax
 
         leaves = jax.tree_util.tree_leaves_with_path(self.params)
-        names = [jax.tree_util.keystr(path, simple=True, separator="/") or "params" for path, _ in leaves]
-        arrays = {name: np.asarray(leaf) for name, (_, leaf) in zip(names, leaves, strict=True)}
+        arrays = {jax.tree_util.keystr(path) or BARE: np.asarray(leaf) for path, leaf in leaves}
         summary = {
             "complete": self.outcome.complete,
             "outcome": asdict(self.outcome) | {"ending": self.outcome.ending.value},
@@ -89,9 +91,9 @@ def from_stored(
     summary: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
 ) -> Run:
-    """The run that `to_stored` wrote; parameters come back as one array or a dictionary of arrays."""
+    """The run that `to_stored` wrote; parameters come back as one array, or by their path, e.g. `['embedding']`."""
     ending = summary["outcome"]
-    params = arrays["params"] if set(arrays) == {"params"} else dict(arrays)
+    params = arrays[BARE] if set(arrays) == {BARE} else dict(arrays)
     return Run(
         configuration=dict(configuration),
         columns=dict(columns),

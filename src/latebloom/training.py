@@ -28,6 +28,7 @@ from latebloom.run import Run
 from latebloom.schedule import PER_DECADE, log_spaced
 
 EVENTS = ("memorised", "generalised")
+CLOCKS = ("step", "time", "slow_time")
 ENGINE = 1  # raised when the numbers of an unchanged configuration change: stored runs of older engines are not served
 
 T = TypeVar("T")
@@ -49,7 +50,9 @@ class Job:
 
     def __post_init__(self):
         _check_kinds(self.problem, self.method, self.penalty)
-        check_count("steps", self.steps, least=0)
+        probes = (self.probes,) if isinstance(self.probes, AbstractProbe) else tuple(self.probes)
+        object.__setattr__(self, "probes", _check_probes(probes))
+        object.__setattr__(self, "steps", check_count("steps", self.steps, least=0, most=2**62))
         check_count("records_per_decade", self.records_per_decade)
         if self.until is not None:
             check_choice("event", self.until, EVENTS)
@@ -123,8 +126,11 @@ def train(
     >>> run.outcome.sentence
     'finished after 30,000 steps'
     """
-    job = Job(problem, method, penalty, steps, tuple(probes), memorised, generalised, until, records_per_decade)
-    return run_jobs([job], progress=progress)[0]
+    job = Job(problem, method, penalty, steps, probes, memorised, generalised, until, records_per_decade)
+    (run,) = run_jobs([job], progress=progress)
+    if run is None:
+        raise KeyboardInterrupt
+    return run
 
 
 def train_batch(
@@ -144,12 +150,13 @@ def train_batch(
 
     Each of `problems`, `methods`, `penalties`, `steps` is one value for all or a list; lists have one length.
     Runs that differ in seed, strength, learning rate, initial scale or number of steps have one structure, and
-    every run gives bit for bit the numbers that `train` gives for it alone.
+    every run gives bit for bit the numbers that `train` gives for it alone. Ctrl-C returns the runs so far; those that
+    had not begun are left out.
     """
     cells = _broadcast([_listed(values) for values in (problems, methods, penalties, steps)])
-    options: Any = (tuple(probes), memorised, generalised, until, records_per_decade)
+    options: Any = (probes, memorised, generalised, until, records_per_decade)
     jobs = [Job(problem, method, penalty, count, *options) for problem, method, penalty, count in cells]
-    return run_jobs(jobs, progress=progress)
+    return [run for run in run_jobs(jobs, progress=progress) if run is not None]
 
 
 def run_jobs(
@@ -158,8 +165,11 @@ def run_jobs(
     label: str = "training",
     on_records: Callable[[int, Rows], None] | None = None,
     progress: bool | None = None,
-) -> list[Run]:
-    """Runs jobs on all cores; `on_records(number, rows)` sees the records of each as they are made."""
+) -> list[Run | None]:
+    """Runs jobs on all cores; `on_records(number, rows)` sees the records of each as they are made.
+
+    After Ctrl-C, a job that had not begun gives None.
+    """
     started = time.perf_counter()
     for job in jobs:
         _warn_unstable(job)
@@ -169,7 +179,10 @@ def run_jobs(
     total = max(sum(result.steps_run for result in results), 1)
     seconds = time.perf_counter() - started
     shares = [seconds * result.steps_run / total for result in results]
-    return [_assemble(job, result, share) for job, result, share in zip(jobs, results, shares, strict=True)]
+    return [
+        _assemble(job, result, share) if result.rows else None
+        for job, result, share in zip(jobs, results, shares, strict=True)
+    ]
 
 
 def _listed(values: T | Sequence[T]) -> list[T]:
@@ -193,6 +206,18 @@ def _check_kinds(problem: object, method: object, penalty: object) -> None:
         raise InputError(f"penalty must be a penalty record such as L1(1e-5), not {type(penalty).__name__}")
 
 
+def _check_probes(probes: Sequence[AbstractProbe]) -> tuple[AbstractProbe, ...]:
+    columns: dict[str, AbstractProbe] = {probe.column: probe for probe in ALWAYS}
+    for probe in probes:
+        if not isinstance(probe, AbstractProbe):
+            raise InputError(f"probes must be probe records such as GradientRatio(), not {probe!r}")
+        if probe.column in CLOCKS or columns.setdefault(probe.column, probe) != probe:
+            raise InputError(
+                f"two probes would write the column {probe.column!r}: leave one out, or name it differently"
+            )
+    return tuple(probes)
+
+
 def largest_learning_rate(job: Job) -> float:
     """`2/σ_max(XᵀX)` for gradient steps on a linear problem, infinite where no such limit is known."""
     limited = isinstance(job.method, GradientDescent | ProximalGradient)
@@ -204,10 +229,12 @@ def largest_learning_rate(job: Job) -> float:
 def _warn_unstable(job: Job) -> None:
     rate, limit = _learning_rate(job.method), largest_learning_rate(job)
     if rate > limit:
-        message = (
-            f"learning_rate={rate:g} is above 2/σ_max = {limit:.4g}: the run will diverge; use at most {limit:.3g}"
-        )
-        warnings.warn(message, LatebloomWarning, stacklevel=4)
+        advice = f"{_above(rate, limit)}: the run will diverge; use e.g. {limit / 2:.2g}"
+        warnings.warn(advice, LatebloomWarning, stacklevel=4)
+
+
+def _above(rate: float, limit: float) -> str:
+    return f"learning_rate={rate:g} is above 2/σ_max(XᵀX) = {limit:.6g}"
 
 
 def _learning_rate(method: AbstractMethod) -> float:
@@ -239,7 +266,7 @@ def _clocks(steps: np.ndarray, job: Job) -> Rows:
 
 def _outcome(job: Job, last: int, result: LaneResult) -> outcome.Outcome:
     if result.broken_at is not None:
-        return outcome.broken(result.broken_at, finite=not result.not_finite, cause=_cause(job))
+        return outcome.broken(result.broken_at, finite=not result.not_finite, cause=_cause(job, result.broken_at))
     if result.interrupted:
         return outcome.interrupted(last)
     if job.until is None:
@@ -247,10 +274,12 @@ def _outcome(job: Job, last: int, result: LaneResult) -> outcome.Outcome:
     return outcome.stopped(last, job.until) if result.stopped else outcome.budget_spent(last, job.until)
 
 
-def _cause(job: Job) -> str:
+def _cause(job: Job, step: int) -> str:
+    if step == 0:
+        return "the start itself is beyond all numbers; scale the data or the initial parameters down"
     rate, limit = _learning_rate(job.method), largest_learning_rate(job)
     if rate > limit:
-        return f"learning_rate={rate:g} is above 2/σ_max = {limit:.4g}; use at most {limit:.3g}"
+        return f"{_above(rate, limit)}; use e.g. {limit / 2:.2g}"
     return f"learning_rate={rate:g} is probably too large; try {rate / 10:g}"
 
 

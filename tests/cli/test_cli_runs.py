@@ -60,9 +60,9 @@ def test_bad_requests_are_one_line_and_exit_2(latebloom, words, message):
 def test_divergence_is_an_outcome_with_a_sentence(latebloom):
     answer = latebloom("run", "sparse_recovery", "--method", "gradient_descent[5.0]", "--steps", 1000, "--json")
     assert answer.code == 1
-    assert "above 2/σ_max" in answer.err
+    assert "above 2/σ_max(XᵀX)" in answer.err
     assert answer.json["outcome"] == "diverged"
-    assert "use at most" in answer.json["sentence"]
+    assert "use e.g." in answer.json["sentence"]
     json.dumps(answer.json, allow_nan=False)
 
 

@@ -83,7 +83,9 @@ def test_bad_numbers_of_records_are_refused(per_decade):
 def test_above_the_stable_learning_rate_a_run_warns_and_diverges_at_the_exact_step(factor):
     problem = sparse(init_scale=1.0)
     limit = 2 / problem.sharpness()
-    with pytest.warns(LatebloomWarning, match=rf"learning_rate={factor * limit:g} is above 2/σ_max = {limit:.4g}.*use"):
+    with pytest.warns(
+        LatebloomWarning, match=rf"learning_rate={factor * limit:g} is above 2/σ_max.XᵀX. = {limit:.6g}.*use"
+    ):
         run = lb.train(problem, lb.GradientDescent(factor * limit), lb.L1(1e-3), steps=100_000)
     design, targets = np.asarray(problem.design), np.asarray(problem.targets)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -257,7 +257,7 @@ def test_on_parts_touches_only_the_named_parts(inner):
         (-1e-9, r"strength=-1e-09 is not allowed: strength must be finite and at least 0"),
         (float("nan"), r"strength=nan is not allowed"),
         (float("inf"), r"strength=inf is not allowed"),
-        ("strong", r"strength must be a number, not 'strong': write e\.g\. strength=1e-3"),
+        ("strong", r"strength must be a number, not 'strong': write it in digits"),
         (None, r"strength must be a number, not None"),
     ],
 )

@@ -46,7 +46,7 @@ def plain_numpy(problem: SparseRecovery, learning_rate: float, strength: float, 
 
 def torch_sgd(problem: SparseRecovery, learning_rate: float, strength: float, *, steps: int) -> np.ndarray:
     """A Python loop over PyTorch's automatic differentiation and its SGD; raises ImportError without PyTorch."""
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     design, targets = torch.tensor(np.asarray(problem.design)), torch.tensor(np.asarray(problem.targets))
     a = torch.tensor(np.asarray(problem.start), requires_grad=True)

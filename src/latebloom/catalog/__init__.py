@@ -8,6 +8,9 @@ from latebloom.catalog import beyond_l2
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study
 from latebloom.errors import unknown_name
 
+# What the prefixes of the ids stand for.
+PAPERS = {"beyond-l2": beyond_l2.PAPER}
+
 EXPERIMENTS: dict[str, Experiment] = {entry.id: entry for entry in (*beyond_l2.EXPERIMENTS,)}
 
 
@@ -30,4 +33,4 @@ def select(names: Iterable[str]) -> list[Experiment]:
     return list(chosen.values())
 
 
-__all__ = ["EXPERIMENTS", "Claim", "Evidence", "Experiment", "Measured", "Request", "Study", "get", "select"]
+__all__ = ["EXPERIMENTS", "PAPERS", "Claim", "Evidence", "Experiment", "Measured", "Request", "Study", "get", "select"]

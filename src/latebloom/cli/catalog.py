@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from latebloom.cli.common import Json, StoreOption, console, print_json
+from latebloom.errors import InputError
 
 
 def list_experiments(as_json: Json = False, store: StoreOption = None) -> None:
@@ -32,24 +33,27 @@ def show(
     """Settings, claims and source of one entry."""
     from latebloom import catalog
 
+    if experiment in catalog.PAPERS:
+        raise InputError(f"{experiment!r} is a paper: see its entries with `latebloom list`, then show one of them")
     entry = catalog.get(experiment)
     if as_json:
         print_json(_details(entry))
         return
     out = console()
-    out.print(f"[bold]{entry.id}[/bold]  {entry.title}", soft_wrap=True)
-    out.print(f"{entry.claim}\nSource: {entry.source}. Cost: about {entry.seconds:g} s.", soft_wrap=True)
+    out.print(f"{entry.id}  {entry.title}", style="bold", soft_wrap=True)
+    out.print(f"{entry.claim}\n{catalog.PAPERS[entry.paper]}: {entry.source}.", soft_wrap=True)
+    out.print(f"Cost: about {entry.seconds:g} s.", soft_wrap=True)
     out.print(f"Seed {entry.seed}: {entry.seed_reason}.\n", soft_wrap=True)
     for name, value in entry.settings.items():
-        out.print(f"  {name:<24} {value}", markup=False)
+        out.print(f"  {name:<24} {value}")
     for note in entry.notes:
-        out.print(f"\n{note}", soft_wrap=True, markup=False)
+        out.print(f"\n{note}", soft_wrap=True)
     out.print("\nClaims:")
     for claim in entry.claims:
         verdict = "holds" if claim.documented else "fails as printed"
         share = "" if claim.rate == 1 else f", in at least {claim.rate:.0%} of draws"
-        out.print(f"  {claim.id} ({verdict}{share}): {claim.text}", markup=False, soft_wrap=True)
-        out.print(f"      {claim.source}; expected: {claim.expected}", markup=False, soft_wrap=True)
+        out.print(f"  {claim.id} ({verdict}{share}): {claim.text}", soft_wrap=True)
+        out.print(f"      {claim.source}; expected: {claim.expected}", soft_wrap=True)
 
 
 def _row(entry) -> dict[str, Any]:

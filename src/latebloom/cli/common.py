@@ -38,7 +38,7 @@ def console() -> Console:
     """Where tables go: standard output, at its width, or wide enough for a pipe."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 140)
 
 
 def log(text: str) -> None:
@@ -67,7 +67,10 @@ def short(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple):
-        return _short_list([v for v in value if v is not None])
+        none = sum(v is None for v in value)
+        return _short_list([v for v in value if v is not None]) + (
+            f", {none} none" if none < len(value) and none else ""
+        )
     if isinstance(value, dict):
         return ", ".join(f"{key} {short(item)}" for key, item in value.items())
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import warnings
@@ -43,24 +44,50 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 def main(arguments: list[str] | None = None) -> None:
     """Runs the command line: exit code 2 and one line for a bad request, 130 after Ctrl-C."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words
-    words = [word for word in words if word != "--debug"] or ["--help"]
-    warnings.showwarning = _show_warning
+    _mend_streams()
+    shown, warnings.showwarning = warnings.showwarning, _show_warning
+    try:
+        code = _run([word for word in words if word != "--debug"] or ["--help"], debug="--debug" in words)
+    finally:
+        warnings.showwarning = shown
+    raise SystemExit(code)
+
+
+def _run(words: list[str], *, debug: bool) -> int:
     try:
         code = app(words, standalone_mode=False)
-    except (LatebloomError, TyperException) as error:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of a pipe has left, as `head` does; nothing more may be written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (LatebloomError, TyperException, OSError, MemoryError) as error:
         if debug:
             traceback.print_exc()
-        message = error.format_message() if isinstance(error, TyperException) else str(error)
-        print(f"latebloom: {message}", file=sys.stderr)
-        raise SystemExit(130 if getattr(error, "interrupted", False) else 2) from None
+        print(f"latebloom: {_sentence(error)}", file=sys.stderr)
+        return 130 if getattr(error, "interrupted", False) else 2
     except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:  # also what typer makes of Ctrl-C
         print("latebloom: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
-    except BrokenPipeError:  # the reader of a pipe has left, as `head` does
-        sys.stderr.close()
-        raise SystemExit(0) from None
-    raise SystemExit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, TyperException):
+        return error.format_message()
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error}): choose smaller sizes"
+    return str(error)
+
+
+def _mend_streams() -> None:
+    """A closed stream swallows what is written; letters that the terminal lacks are written as their codes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        reconfigure = getattr(getattr(sys, name), "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:

@@ -101,10 +101,10 @@ def _print_files(reports: list[Report]) -> None:
     out = console()
     for report in reports:
         kept = f"{report.computed} computed, {report.served} from the store, {report.seconds:.1f} s"
-        out.print(f"\n{report.experiment.id}: {kept}", markup=False)
+        out.print(f"\n{report.experiment.id}: {kept}")
         for evidence in report.evidence:
             for name, run in evidence.runs.items():
                 if len(report.evidence) * len(evidence.runs) <= 8:
-                    out.print(f"  {name}: {run.milestones}; {run.outcome}", markup=False, soft_wrap=True)
+                    out.print(f"  {name}: {run.milestones}; {run.outcome}", soft_wrap=True)
         for path in report.figures:
-            out.print(f"  {path}", markup=False, soft_wrap=True)
+            out.print(f"  {path}", soft_wrap=True)

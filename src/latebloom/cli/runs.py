@@ -39,13 +39,13 @@ def show(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
         print_json(document)
         return
     out = console()
-    out.print(f"{item.id}  {item.state}  {item.folder}", markup=False, soft_wrap=True)
+    out.print(f"{item.id}  {item.state}  {item.folder}", soft_wrap=True)
     for part in ("configuration", "outcome", "milestones", "final"):
         value = document[part]
         lines = value.items() if isinstance(value, dict) else [("", value)]
         out.print(f"\n{part}")
         for name, entry in lines:
-            out.print(f"  {name:<20} {entry}", markup=False, soft_wrap=True)
+            out.print(f"  {name:<20} {entry}", soft_wrap=True)
 
 
 @app.command()

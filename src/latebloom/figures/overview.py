@@ -17,6 +17,6 @@ def draw_run(run: Run) -> Figure:
     """Errors and l2 norm against the step, milestones marked."""
     with style():
         figure, (left, right) = canvas(1, 2)
-        panels.errors(left, run)
+        panels.errors(left, run, test="test error", label="error")
         panels.norm(right, run, "l2_norm", r"norm $|w|_2$")
     return figure

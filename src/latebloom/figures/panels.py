@@ -24,14 +24,25 @@ def log_steps(axis: Axes, label: str = STEP_LABEL) -> None:
     axis.set_xlim(left=1)
 
 
-def errors(axis: Axes, run: Run, *, log: bool = True, legend: bool = True) -> None:
-    """Train and test error against the step, with t1 and t2 marked."""
+def errors(
+    axis: Axes,
+    run: Run,
+    *,
+    log: bool = True,
+    legend: bool = True,
+    test: str = "recovery error",
+    label: str = "relative error",
+) -> None:
+    """Train and test error against the step, with t1 and t2 and the thresholds that define them marked."""
     axis.plot(run["step"], run["train_error"], color=TRAIN, label="train error")
-    axis.plot(run["step"], run["test_error"], color=TEST, label="recovery error")
+    axis.plot(run["step"], run["test_error"], color=TEST, label=test)
+    for milestone, colour in ((run.milestones.memorised, TRAIN), (run.milestones.generalised, TEST)):
+        if log and milestone is not None:
+            axis.axhline(milestone.threshold, color=colour, linewidth=0.6, linestyle=":", alpha=0.6)
     if log:
         axis.set_yscale("log")
     log_steps(axis)
-    axis.set_ylabel("relative error")
+    axis.set_ylabel(label)
     mark_milestones(axis, run)
     if legend:
         axis.legend(loc="best")
@@ -47,6 +58,12 @@ def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
         if names:
             place = axis.get_xaxis_transform()
             axis.text(milestone.step, 1.0, name, transform=place, ha="center", va="bottom", color=colour, fontsize=7)
+
+
+def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
+    """Where theory says it happens: dashed vertical lines, named in the legend."""
+    for (name, step), style in zip(predictions.items(), ("--", "-."), strict=False):
+        axis.axvline(step, color=THEORY, linestyle=style, linewidth=0.9, label=name)
 
 
 def ratio(axis: Axes, run: Run) -> None:

@@ -41,11 +41,10 @@ SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Matplotlib with our settings, drawing to files."""
+    """Matplotlib with our settings."""
     import matplotlib as mpl
     from cycler import cycler
 
-    mpl.use("Agg")
     with mpl.rc_context(SETTINGS | {"axes.prop_cycle": cycler(color=CYCLE)}):  # type: ignore[arg-type]
         yield
 

@@ -15,8 +15,8 @@ from latebloom.methods.gradient_descent import total_gradient
 if TYPE_CHECKING:
     import optax
 
-# Optimisers whose step needs more than a gradient.
-NOT_STEPS = {"lbfgs", "polyak_sgd"}
+# Optimisers whose step needs more than a gradient: a line search, the loss, a key.
+NOT_STEPS = {"lbfgs", "polyak_sgd", "noisy_sgd"}
 
 
 @cache

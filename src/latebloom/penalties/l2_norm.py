@@ -22,23 +22,26 @@ class L2Norm(AbstractPenalty):
         self.strength = check_strength(strength)
 
     def value(self, params):
-        return self.strength * over_leaves(jnp.linalg.norm, jax.tree.map(jnp.ravel, params))
+        return self.strength * over_leaves(_norm, params)
 
     def subgradient(self, params):
         return jax.tree.map(lambda w: self.strength * _unit(w), params)
 
     def prox(self, params, step_size):
-        def shrink(w):
-            norm = jnp.linalg.norm(w.ravel())
-            return jnp.maximum(norm - step_size * self.strength, 0) * _unit(w)
-
-        return jax.tree.map(shrink, params)
+        return jax.tree.map(lambda w: jnp.maximum(_norm(w) - step_size * self.strength, 0) * _unit(w), params)
 
     @property
     def strengths(self):
         return (self.strength,)
 
 
+def _norm(w: jax.Array) -> jax.Array:
+    """|w|, scaled by its largest entry: squares of 1e-200 and 1e200 are beyond all numbers."""
+    largest = jnp.max(jnp.abs(w))
+    scale = jnp.where(largest > 0, largest, 1.0)
+    return scale * jnp.linalg.norm((w / scale).ravel())
+
+
 def _unit(w: jax.Array) -> jax.Array:
-    norm = jnp.linalg.norm(w.ravel())
+    norm = _norm(w)
     return jnp.where(norm > 0, w / jnp.where(norm > 0, norm, 1.0), 0.0)

@@ -54,7 +54,7 @@ class Lp(AbstractPenalty):
                 return v - (v + c * p * v ** (p - 1) - safe) / (1 - c * p * (1 - p) * v ** (p - 2))
 
             root = jax.lax.fori_loop(0, NEWTON_STEPS, newton, safe)
-            return jnp.where(keep, jnp.sign(w) * root, 0.0)
+            return jnp.where(c > 0, jnp.where(keep, jnp.sign(w) * root, 0.0), w)
 
         return jax.tree.map(shrink, params)
 

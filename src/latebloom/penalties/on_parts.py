@@ -24,6 +24,8 @@ class OnParts(AbstractPenalty):
     parts: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(self, penalty: AbstractPenalty, *parts: str):
+        if not isinstance(penalty, AbstractPenalty):
+            raise InputError(f"OnParts restricts a penalty, not {penalty!r}: OnParts(L1(1e-5), 'embedding')")
         if not parts:
             raise InputError("OnParts needs the name of at least one part: OnParts(L1(1e-5), 'embedding')")
         self.penalty, self.parts = penalty, parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -17,7 +18,7 @@ from latebloom.record import DERIVED
 class LeastSquares(AbstractLeastSquares):
     """Half the sum of squares of `residuals(params)`, starting from `init`, judged by `test(params)`.
 
-    `train_error` is `|r(w)| / |r(w0)|`, relative to the start; `test` is any scalar
+    `train_error` is `|r(w)| / |r(w0)|`, relative to the start (absolute if that is zero); `test` is any scalar
     function that falls when the model generalises. Functions are compared by identity:
     reuse the same function object, and nothing is compiled twice.
 
@@ -46,6 +47,8 @@ class LeastSquares(AbstractLeastSquares):
             if function is not None and not callable(function):
                 raise InputError(f"{what} must be a function of the parameters, not {type(function).__name__}")
         self.function, self.test, self.label = residuals, test, label
+        if any(jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(init)):
+            raise InputError("init has complex entries: write real and imaginary parts as two arrays")
         self.start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=float), init)
         if not jax.tree.leaves(self.start):
             raise InputError("init has no arrays: give the parameters training starts from")
@@ -65,6 +68,9 @@ class LeastSquares(AbstractLeastSquares):
     def init(self) -> Params:
         return self.start
 
+    def parameters(self) -> dict[str, Any]:
+        return {"residuals": self.function, "init": self.start, "test": self.test, "label": self.label}
+
     @property
     def has_test(self) -> bool:
         return self.test is not None
@@ -73,7 +79,7 @@ class LeastSquares(AbstractLeastSquares):
         return self.function(params)
 
     def train_error(self, params: Params) -> jax.Array:
-        return jnp.linalg.norm(self.residuals(params)) / jnp.maximum(self.start_norm, jnp.finfo(float).tiny)
+        return jnp.linalg.norm(self.residuals(params)) / jnp.where(self.start_norm == 0, 1.0, self.start_norm)
 
     def test_error(self, params: Params) -> jax.Array:
         return jnp.asarray(jnp.nan if self.test is None else self.test(params), dtype=float)

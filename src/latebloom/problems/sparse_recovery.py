@@ -156,7 +156,7 @@ class SparseRecovery(AbstractLinear):
         return self.truth != 0
 
 
-@lru_cache(maxsize=64)  # a grid of problems shares its draws, and a QR decomposition is most of the cost of one
+@lru_cache(maxsize=8)  # a grid of problems shares its draws, and a QR decomposition is most of the cost of one
 def _basis(kind: str, size: int, seed: int) -> np.ndarray:
     if kind == "identity":
         return np.eye(size)

@@ -56,8 +56,9 @@ def mean_time(evidence: Evidence, count: int, tau: float) -> float:
 
 
 def recovered_share(evidence: Evidence, tau: float) -> float:
-    """The share of runs at one τ that generalised."""
-    runs = [evidence.runs[name_of(n, tau, draw)] for n in counts(evidence.request) for draw in range(DRAWS)]
+    """The share of runs at one τ with N < n that generalised."""
+    below = [count for count in counts(evidence.request) if count < PRINTED["dimension n"]]
+    runs = [evidence.runs[name_of(count, tau, draw)] for count in below for draw in range(DRAWS)]
     return float(np.mean([t2(run) is not None for run in runs]))
 
 
@@ -113,7 +114,7 @@ IMPOSSIBLE_AS_PRINTED = Claim(
     "At τ=1 recovery is impossible for N < n, by any method whatsoever.",
     "Appendix G.1.3",
     "no run at τ=1 generalises; fails: it does where the support of a* has been measured",
-    lambda e: Measured(recovered_share(e, 1.0), recovered_share(e, 1.0) == 0),
+    lambda e: at_most(recovered_share(e, 1.0), 0),
     documented=False,
 )
 ONLY_THE_SUPPORT = Claim(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from latebloom.run import Run
     from latebloom.training import Job
 
-PAPER = "Grokking Beyond the Euclidean Norm of Model Parameters"
 LEARNING_RATE = 0.1
 STRENGTH = 1e-5
 PRINTED: dict[str, Any] = {

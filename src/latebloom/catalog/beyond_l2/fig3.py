@@ -10,7 +10,9 @@ import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.beyond_l2.common import (
     COLUMNS_NOTE,
+    LEARNING_RATE,
     PRINTED,
+    STRENGTH,
     THRESHOLD_NOTE,
     first_step,
     problem_of,
@@ -41,7 +43,10 @@ def jobs(request: Request) -> dict[str, Job]:
 def ratio_flips(evidence: Evidence) -> Measured:
     run = evidence.runs[MAIN]
     flip, memorised = first_step(run, run["gradient_ratio"] < 1), t1(run)
-    return within(flip / memorised if flip and memorised else None, 0.5, 3.0)
+    if not (flip and memorised):
+        return Measured(None, False)
+    stays = bool((run["gradient_ratio"][run["step"] >= flip] < 1).all())
+    return Measured(flip / memorised, stays and bool(0.5 <= flip / memorised <= 3.0))
 
 
 def l1_gap(evidence: Evidence) -> Measured:
@@ -110,7 +115,7 @@ CLAIMS = (
         "ratio-flips",
         "G dominates βH until memorisation; from there on βH dominates.",
         "Caption of Figure 3",
-        "the ratio |G|/(β|H|) falls below 1 between t1/2 and 3 t1",
+        "the ratio |G|/(β|H|) falls below 1 between t1/2 and 3 t1, and stays below",
         ratio_flips,
     ),
     Claim(
@@ -146,7 +151,14 @@ def _ratio(a: float | None, b: float | None) -> float | None:
 def draw(evidence: Evidence) -> Figure:
     run, truth = evidence.runs[MAIN], truth_of(evidence, MAIN)
     figure, (errors, ratio, norm, components) = canvas(2, 2)
+    problem = problem_of(evidence, MAIN)
+    predictions = {
+        "$t_1$ of Eq. 78": lb.theory.memorisation_step_thm31(problem, LEARNING_RATE, STRENGTH).step,
+        r"$|\hat a - a^*|_\infty/(\alpha\beta)$": lb.theory.uniform_delay(problem, LEARNING_RATE, STRENGTH).step,
+    }
+    panels.mark_predictions(errors, predictions)
     panels.errors(errors, run)
+    errors.legend(loc="center", bbox_to_anchor=(0.6, 0.55), fontsize=6)
     panels.ratio(ratio, run)
     panels.norm(norm, run, "l1_norm", r"$|a|_1$", [(float(np.abs(truth).sum()), r"$|a^*|_1$")])
     panels.components(components, run, truth)

@@ -74,7 +74,7 @@ def caption_constant(evidence: Evidence) -> Measured:
 
 
 def error_exponent(evidence: Evidence, axis: str, *, others: str) -> float | None:
-    """The exponent of the final error in one of (learning_rate, strength), the other held fixed, noise removed."""
+    """The exponent of the final error in one of (learning_rate, strength), the other held fixed."""
     table = grid(evidence)
     slopes = []
     for value in np.unique(table[others]):
@@ -143,12 +143,16 @@ def draw(evidence: Evidence) -> Figure:
     for strength, colour in zip(STRENGTHS, shades(len(STRENGTHS)), strict=True):
         here = table["strength"] == strength
         label = rf"$\beta$ = {strength:.1e}"
-        left.plot(products[here], table["t2"][here], "o", color=colour, label=label)
+        # Open rings of growing size: cells of one αβ lie on each other.
+        ring = {"markerfacecolor": "none", "markersize": 3 + 1.3 * list(STRENGTHS).index(strength)}
+        left.plot(products[here], table["t2"][here], "o", color=colour, label=label, **ring)
         right.plot(products[here], table["error"][here], "o", color=colour, label=label)
     if len(products):
         line = np.geomspace(products.min(), products.max(), 50)
         constant = float(np.exp(np.mean(np.log(products * table["t2"]))))
-        left.plot(line, constant / line, "--", color=THEORY, linewidth=0.9, label=r"$\propto 1/(\alpha\beta)$")
+        left.plot(line, constant / line, "--", color=THEORY, linewidth=0.9, label=r"fit $c/(\alpha\beta)$")
+        printed = lb.theory.uniform_delay(problem_of(evidence, next(iter(evidence.jobs))), 1.0, 1.0).step
+        left.plot(line, printed / line, ":", color=THEORY, label=r"$|\hat a - a^*|_\infty/(\alpha\beta)$")
     for axis, label in ((left, "generalisation step $t_2$"), (right, "final recovery error")):
         axis.set_xscale("log")
         axis.set_yscale("log")

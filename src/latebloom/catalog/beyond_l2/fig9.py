@@ -34,7 +34,7 @@ EXPERIMENT = Experiment(
     seconds=30,
     settings=depth.SETTINGS,
     jobs=depth.jobs,
-    claims=(depth.SHALLOW_FAILS, depth.DEEP_RECOVERS, depth.DEEPER, depth.FEWER, depth.SADDLE),
+    claims=(depth.SHALLOW_FAILS, depth.DEEP_RECOVERS, depth.DEEPER, depth.SADDLE),
     draw=draw,
     notes=depth.NOTES,
 )

@@ -44,7 +44,7 @@ def drop(evidence: Evidence) -> Measured:
 
 
 def drop_time(evidence: Evidence) -> Measured:
-    """The step at which the norm has fallen to twice its limit, over the prediction log(|P a0|/|â|)/(αβ)."""
+    """The step at which the norm has fallen to √2 times its limit, over the prediction log(|P a0|/|â|)/(αβ)."""
     run, exact = evidence.runs[NAME], closed_form(evidence)
     limit = float(np.linalg.norm(exact.limit))
     reached = np.flatnonzero(run["l2_norm"] <= np.sqrt(2) * limit)

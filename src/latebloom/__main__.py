@@ -1,0 +1,5 @@
+"""`python -m latebloom` is `latebloom`."""
+
+from latebloom.cli import main
+
+main()
