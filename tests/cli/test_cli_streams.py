@@ -48,13 +48,15 @@ def test_an_ascii_terminal_can_read_everything():
 
 
 def test_an_early_interrupt_is_one_word_and_130(tmp_path):
-    """Two seconds in, with an empty compile cache: while compiling, or just after."""
-    words = [sys.executable, "-m", "latebloom", "run", "sparse_recovery", "--steps", "1000000000"]
+    """Just after the imports, with an empty compile cache: while compiling."""
+    script = "import latebloom.reproduce; from latebloom.cli import main; print('ready', flush=True); main()"
+    words = [sys.executable, "-c", script, "run", "sparse_recovery", "--steps", "1000000000", "--store", tmp_path / "s"]
     environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
-    process = subprocess.Popen(
-        [*words, "--store", str(tmp_path / "s")], stderr=subprocess.PIPE, text=True, env=environment
-    )
-    time.sleep(2.5)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([str(word) for word in words], text=True, env=environment, **pipes)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

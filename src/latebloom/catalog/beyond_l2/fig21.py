@@ -30,7 +30,7 @@ EXPERIMENT = Experiment(
     title="Training and recovery error against the step, for each coherence and number of measurements",
     claim="Coherent measurements delay generalisation; at τ=1 there is none unless the support was measured.",
     source="Appendix G.1.3, Figure 21",
-    seconds=20,
+    seconds=25,
     settings=coherent_runs.SETTINGS,
     jobs=coherent_runs.jobs,
     claims=(coherent_runs.LATER, coherent_runs.IMPOSSIBLE_AS_PRINTED, coherent_runs.ONLY_THE_SUPPORT),
