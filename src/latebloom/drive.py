@@ -198,19 +198,13 @@ class Shard:
             result.milestones.append(milestones.pin(seen[lane], first=int(exact[lane]), stable=int(stable[lane])))
 
     def _pin_steps(self, which: int, points: Point, stops: np.ndarray) -> np.ndarray:
-        """First step below, first above and last above in (point, stop], in windows short enough to be interrupted."""
-        found = np.full((len(self.numbers), 3), -1, dtype=np.int64)
-        at = np.asarray(points.step)
-        while (at < stops).any():
-            window = np.minimum(stops, at + self.quota)
-            points, new = loop.pin(self.lanes, which, self.progress.limit, points, np.maximum(window, at))
-            new = np.asarray(new)
-            found[:, :2] = np.where(found[:, :2] < 0, new[:, :2], found[:, :2])
-            found[:, 2] = np.maximum(found[:, 2], new[:, 2])
-            for result, made in zip(self.results, np.maximum(window - at, 0), strict=True):
-                result.steps_run += int(made)
-            at = np.asarray(points.step)
-        return found
+        """First step below, first above and last above in (point, stop], lane by lane; -1 where there is none."""
+        starts = np.asarray(points.step)
+        if not (starts < stops).any():
+            return np.full((len(self.numbers), 3), -1, dtype=np.int64)
+        for result, made in zip(self.results, np.maximum(stops - starts, 0), strict=True):
+            result.steps_run += int(made)
+        return np.asarray(loop.pin(self.lanes, which, self.progress.limit, points, np.maximum(stops, starts)))
 
     def _records_at(self, points: Point, steps: np.ndarray) -> list[Rows]:
         """One record a lane at the given step, run from `points`; nothing where the step is not after the point."""

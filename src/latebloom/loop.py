@@ -137,8 +137,8 @@ def _pin(lane: Lane, which: int, limit: jax.Array, point: Point, stop: jax.Array
 
     none = jnp.full((), -1, jnp.int64)
     start = (point.params, point.state, none, none, none)
-    params, state, *found = jax.lax.fori_loop(point.step, stop, one, start)
-    return Point(jnp.maximum(stop, point.step), params, state), jnp.stack(found)
+    _, _, *found = jax.lax.fori_loop(point.step, stop, one, start)
+    return jnp.stack(found)
 
 
 @jax.jit
@@ -154,6 +154,6 @@ def advance(lanes: Lane, progress: Progress, targets: jax.Array, counts: jax.Arr
 
 
 @partial(jax.jit, static_argnames="which")
-def pin(lanes: Lane, which: int, limits: jax.Array, points: Point, stops: jax.Array):
+def pin(lanes: Lane, which: int, limits: jax.Array, points: Point, stops: jax.Array) -> jax.Array:
     """Runs a bracket of every lane again, looking at one watched probe (-1: the loss limit) after every step."""
     return jax.lax.map(lambda args: _pin(args[0], which, *args[1:]), (lanes, limits, points, stops))
