@@ -216,4 +216,9 @@ def test_different_transformations_are_different_methods():
 
 
 def test_optax_takes_its_switches():
-    lb.train(PROBLEM, lb.Optax("sgd", 0.01, momentum=0.9, nesterov=True), lb.L1(STRENGTH), steps=5)
+    named = lb.Optax("sgd", 0.01, momentum=0.9, nesterov=True)
+    own = lb.Optax(optax.sgd(0.01, momentum=0.9, nesterov=True), 0.01)
+    last = [iterates(method, PROBLEM, lb.L1(STRENGTH), 10)[-1] for method in (named, own)]
+    np.testing.assert_allclose(*last, rtol=1e-13)
+    plain = iterates(lb.Optax("sgd", 0.01, momentum=0.9), PROBLEM, lb.L1(STRENGTH), 10)[-1]
+    assert np.abs(plain - last[0]).max() > 1e-6

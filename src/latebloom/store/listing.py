@@ -72,9 +72,9 @@ def _from_disk(layout: Layout, state: State, folder: Path) -> StoredRun | None:
         return open_run(folder, state)
     except DamagedError as error:
         set_aside(layout, folder, error)
+        return None
     except StoreError:  # not ours to read: one unreadable folder must not hide the others
-        pass
-    return None
+        return None
 
 
 def _row(run: StoredRun, stamp: str) -> Row:
