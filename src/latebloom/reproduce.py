@@ -15,7 +15,6 @@ from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.errors import LatebloomError
 from latebloom.figures.style import style
 from latebloom.keep import revive
-from latebloom.progress import tracked
 from latebloom.run import Run
 from latebloom.store import LiveRun, Store, run_key
 from latebloom.training import Job, run_jobs
@@ -207,7 +206,7 @@ def _tables(studies: Sequence[Study], store: Store):
     """The columns of every study, from the store where they are there; and how many were computed."""
     found: list[dict[str, np.ndarray]] = []
     computed = 0
-    for study in tracked(studies, "studies"):
+    for study in studies:
         configuration = {"study": study.name, **study.configuration}
         stored = store.find(configuration)
         if stored is None:
@@ -223,6 +222,8 @@ def run_json(name: str, run: Run) -> dict[str, Any]:
     """A run as `reproduce --json` shows it."""
     return {
         "name": name,
+        "id": run_key(run.configuration),
+        "configuration": run.configuration,
         "outcome": run.outcome.ending.value,
         "sentence": run.outcome.sentence,
         "final": plain(run.final),

@@ -52,7 +52,7 @@ def run(
     result = compute_one(job, open_store(store))
     key = run_key(job.configuration())
     if as_json:
-        print_json({"id": key, "configuration": result.configuration} | run_json(job.problem.name(), result))
+        print_json(run_json(job.problem.name(), result))
     else:
         print(f"{key}  {result.outcome}\n{result.milestones}")
         log(f"see it with: latebloom runs show {key[:8]}")

@@ -24,9 +24,10 @@ def list_runs(as_json: Json = False, store: StoreOption = None) -> None:
         return
     from rich.table import Table
 
-    table = Table("id", "state", "problem", "penalty", "outcome", box=None, pad_edge=False)
+    table = Table("id", "state", "what", "t1", "t2", "outcome", box=None, pad_edge=False)
     for item in stored:
-        table.add_row(item.id, item.state, *_titles(item.configuration), _sentence(item.summary))
+        times = [_first_step(item.summary, name) for name in ("memorised", "generalised")]
+        table.add_row(item.id, item.state, _title(item.configuration), *times, _sentence(item.summary))
     console().print(table)
 
 
@@ -90,10 +91,15 @@ def _document(item) -> dict[str, Any]:
     }
 
 
-def _titles(configuration: dict[str, Any]) -> tuple[str, str]:
+def _title(configuration: dict[str, Any]) -> str:
     if "study" in configuration:
-        return f"study: {configuration['study']}", ""
-    return str(configuration.get("problem", "")), str(configuration.get("penalty") or "")
+        return f"study: {configuration['study']} ({configuration.get('experiment', '')})"
+    return " ".join(str(configuration[part]) for part in ("problem", "method", "penalty") if configuration.get(part))
+
+
+def _first_step(summary: dict[str, Any], name: str) -> str:
+    milestone = (summary.get("milestones") or {}).get(name) or {}
+    return f"{milestone['first']['step']:,}" if milestone.get("first") else ""
 
 
 def _sentence(summary: dict[str, Any]) -> str:
