@@ -22,9 +22,9 @@ def list_runs(as_json: Json = False, store: StoreOption = None) -> None:
     if as_json:
         print_json([_document(item) for item in stored])
         return
-    from rich.table import Table
+    from rich.table import Column, Table
 
-    table = Table("id", "state", "what", "t1", "t2", "outcome", box=None, pad_edge=False)
+    table = Table("id", "state", Column("what", overflow="fold"), "t1", "t2", "outcome", box=None, pad_edge=False)
     for item in stored:
         times = [_first_step(item.summary, name) for name in ("memorised", "generalised")]
         table.add_row(item.id, item.state, _title(item.configuration), *times, _sentence(item.summary))
