@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -19,6 +20,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("repeatable")
+
+# A shell in the background starts its children deaf to Ctrl-C; its tests, and the processes they start, need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _COMPILED: list[str] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -57,19 +58,26 @@ def _run(words: list[str], *, debug: bool) -> int:
     try:
         code = app(words, standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a pipe has left, as `head` does; nothing more may be written
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of a pipe has left, as `head` does
+        _drop_output()
         return 0
     except (LatebloomError, TyperException, OSError, MemoryError) as error:
         if debug:
             traceback.print_exc()
         print(f"latebloom: {_sentence(error)}", file=sys.stderr)
+        _drop_output()
         return 130 if getattr(error, "interrupted", False) else 2
     except (KeyboardInterrupt, typer.Abort):
         code = 130
     if code == 130:  # also what typer makes of Ctrl-C
         print("latebloom: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _drop_output() -> None:
+    """What is still in the buffer goes nowhere: written at exit, it would fail once more."""
+    with contextlib.suppress(OSError, ValueError):  # no file behind it, or closed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: BaseException) -> str:
