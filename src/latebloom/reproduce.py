@@ -15,6 +15,7 @@ from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.errors import LatebloomError
 from latebloom.figures.style import style
 from latebloom.keep import revive
+from latebloom.plain import plain
 from latebloom.run import Run
 from latebloom.store import LiveRun, Store, run_key
 from latebloom.training import Job, run_jobs
@@ -229,20 +230,3 @@ def run_json(name: str, run: Run) -> dict[str, Any]:
         "final": plain(run.final),
         "milestones": run.milestones.to_json(run.provenance["learning_rate"]),
     }
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can carry it: NumPy numbers as numbers, what is not finite as null."""
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return value

@@ -19,6 +19,9 @@ def test_run_keeps_what_it_did(latebloom, stored):
     assert listed["id"] == stored
     assert {"id", "configuration", "milestones", "outcome", "final"} <= set(listed)
     assert listed["configuration"]["penalty"] == "l1[strength=1e-05]"
+    assert listed["outcome"] == "finished"
+    assert {"step", "time", "bracket"} <= set(listed["milestones"]["memorised"])
+    assert listed["milestones"]["generalised"] is None
 
 
 def test_show_takes_the_first_digits(latebloom, stored):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from latebloom.cli.common import Json, StoreOption, console, open_store, print_json
+
+if TYPE_CHECKING:
+    from latebloom.milestones import Milestones
 
 app = typer.Typer(
     help="List, show, export, delete, recover what is stored.", no_args_is_help=True, rich_markup_mode=None
@@ -41,12 +44,12 @@ def show(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
         return
     out = console()
     out.print(f"{item.id}  {item.state}  {item.folder}", soft_wrap=True)
-    for part in ("configuration", "outcome", "milestones", "final"):
-        value = document[part]
-        lines = value.items() if isinstance(value, dict) else [("", value)]
+    if "milestones" in item.summary:
+        out.print(f"{document['sentence']}; {_milestones(item.summary)}", soft_wrap=True)
+    for part in ("configuration", "final"):
         out.print(f"\n{part}")
-        for name, entry in lines:
-            out.print(f"  {name:<20} {entry}", soft_wrap=True)
+        for name, value in (document[part] or {}).items():
+            out.print(f"  {name:<20} {value}", soft_wrap=True)
 
 
 @app.command()
@@ -78,17 +81,26 @@ def _say(what: str, value: str, as_json: bool) -> None:
 
 
 def _document(item) -> dict[str, Any]:
-    from latebloom.reproduce import plain
+    """A stored run in the same words as `reproduce --json` has; what is not a run has nulls."""
+    from latebloom.plain import plain
 
     summary = item.summary
-    return {
-        "id": item.id,
-        "state": item.state,
-        "configuration": item.configuration,
-        "milestones": plain(summary.get("milestones")),
-        "outcome": plain(summary.get("outcome")),
-        "final": plain(summary.get("final")),
+    document = {"id": item.id, "state": item.state, "configuration": item.configuration}
+    if "milestones" not in summary:
+        return document | dict.fromkeys(("milestones", "outcome", "sentence", "final"))
+    rate = summary["provenance"]["learning_rate"]
+    return document | {
+        "milestones": plain(_milestones(summary).to_json(rate)),
+        "outcome": summary["outcome"]["ending"],
+        "sentence": summary["outcome"]["sentence"],
+        "final": plain(summary["final"]),
     }
+
+
+def _milestones(summary: dict[str, Any]) -> Milestones:
+    from latebloom.milestones import from_stored
+
+    return from_stored(summary["milestones"])
 
 
 def _title(configuration: dict[str, Any]) -> str:
