@@ -23,10 +23,6 @@ class CapabilityError(LatebloomError, TypeError):
     """A combination that cannot work, e.g. a proximal method with a penalty without a prox."""
 
 
-class MissingExtraError(LatebloomError, ImportError):
-    """An optional package is needed and not installed."""
-
-
 class LatebloomWarning(UserWarning):
     """Something that will probably not do what was meant, but can go on."""
 

@@ -114,7 +114,7 @@ def _value_repr(value: Any) -> str:
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     if callable(value):
         return getattr(value, "__qualname__", repr(value))
-    if isinstance(value, dict | list | tuple) and not isinstance(value, str):
+    if isinstance(value, dict | list | tuple):
         return repr(jax.tree.map(lambda leaf: Shown(_value_repr(leaf)), value))
     return repr(value)
 

@@ -197,10 +197,8 @@ def compute(jobs: Sequence[Job], store: Store, *, label: str = "training") -> li
 
 def compute_one(job: Job, store: Store) -> Run:
     """The run of one job, from the store if it is there."""
-    stored = store.find(job.configuration())
-    if stored is None:
-        return compute([job], store)[0]
-    return revive(stored)
+    runs, _ = _runs("training", [job], store)
+    return next(runs)
 
 
 def _tables(studies: Sequence[Study], store: Store):

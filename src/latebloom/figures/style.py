@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLUMN = 3.25  # inches, one column of a paper
-PAGE = 6.75  # inches, both columns
+PAGE = 6.75  # inches, both columns of a paper
 
 # Okabe and Ito's palette: told apart with every common form of colour blindness, and in grey by brightness.
 TRAIN, TEST, NORM, THEORY, GREY = "#0072B2", "#D55E00", "#009E73", "#000000", "#7F7F7F"

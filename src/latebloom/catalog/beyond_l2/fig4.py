@@ -121,7 +121,7 @@ CLAIMS = (
         "error-as-printed",
         "The recovery error at t2 is proportional to αβ.",
         "Caption of Figure 4",
-        "exponent of the final error in α between 0.8 and 1.2; fails: the learning rate hardly matters",
+        "exponent in α of the error at the end (at t2 it is the threshold itself) between 0.8 and 1.2; fails: near 0",
         lambda e: within(error_exponent(e, "learning_rate", others="strength"), 0.8, 1.2),
         documented=False,
     ),
