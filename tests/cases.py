@@ -14,10 +14,15 @@ import numpy as np
 import latebloom as lb
 from latebloom.methods import AbstractMethod
 from latebloom.penalties import AbstractPenalty
+from latebloom.penalties.nuclear_norm import RANK_TOLERANCE
 from latebloom.probes import Components, DistanceTo, GradientRatio, OffSupportNorm, SupportNorm, VectorL1
 from latebloom.problems import AbstractProblem
 
 SIZE = 6  # entries of the vectors that penalties are tried on
+# How those entries are laid out: the shape of the parameters, or of each of their parts.
+VECTOR, WIDE, TALL = (SIZE,), (2, 3), (3, 2)
+PARTS = {"bias": (2,), "embedding": (4,)}
+MATRICES = {"bias": (1, 2), "embedding": (2, 2)}
 
 
 @dataclass(frozen=True)
@@ -29,15 +34,22 @@ class PenaltyCase:
     convex: bool = True
     has_prox: bool = True
     separable: bool = True  # a sum over the entries, each of which can be minimised by itself
-    parts: bool = False  # its parameters are a dictionary
+    layout: Any = VECTOR
+    slack: float = 1e-12  # of the subgradient inequality: a handful of roundings of numbers up to about 100
 
     def wrap(self, vector: Any) -> Any:
         """The parameters whose entries are `vector`."""
-        return {"bias": vector[:2], "embedding": vector[2:]} if self.parts else vector
+        if not isinstance(self.layout, dict):
+            return vector.reshape(self.layout)
+        ends = np.cumsum([np.prod(shape) for shape in self.layout.values()])
+        starts = (0, *ends[:-1])
+        parts = zip(self.layout.items(), starts, ends, strict=True)
+        return {part: vector[start:end].reshape(shape) for (part, shape), start, end in parts}
 
     def flat(self, params: Any) -> np.ndarray:
         """The entries of the parameters."""
-        return np.concatenate([params["bias"], params["embedding"]]) if self.parts else np.asarray(params)
+        leaves = [params[part] for part in self.layout] if isinstance(self.layout, dict) else [params]
+        return np.concatenate([np.ravel(leaf) for leaf in leaves])
 
     def __str__(self) -> str:
         return self.name
@@ -45,6 +57,12 @@ class PenaltyCase:
 
 def _lp(p: float) -> PenaltyCase:
     return PenaltyCase(f"lp-{p:g}", lb.Lp(0.4, p=p), convex=False)
+
+
+def _nuclear(name: str, penalty: AbstractPenalty, layout: Any = WIDE, *, has_prox: bool = True) -> PenaltyCase:
+    # A singular value below RANK_TOLERANCE of the largest, here at most 13, has no part in the subgradient.
+    slack = 13 * RANK_TOLERANCE
+    return PenaltyCase(name, penalty, separable=False, layout=layout, has_prox=has_prox, slack=slack)
 
 
 PENALTIES = (
@@ -61,10 +79,18 @@ PENALTIES = (
     PenaltyCase("all-three", lb.L2(0.7) + lb.L2Norm(0.5) + lb.L1(0.3), separable=False),
     PenaltyCase("l1-twice", lb.L1(0.3) + lb.L1(0.2), has_prox=False),
     PenaltyCase("lp-and-l2", lb.Lp(0.4) + lb.L2(0.7), convex=False, has_prox=False),
-    PenaltyCase("l1-on-a-part", lb.OnParts(lb.L1(0.3), "embedding"), parts=True),
-    PenaltyCase("lp-on-a-part", lb.OnParts(lb.Lp(0.4), "bias"), parts=True, convex=False),
-    PenaltyCase("norm-on-both-parts", lb.OnParts(lb.L2Norm(0.5), "embedding", "bias"), parts=True, separable=False),
-    PenaltyCase("elastic-net-on-a-part", lb.OnParts(lb.L1(0.3) + lb.L2(0.7), "bias"), parts=True),
+    PenaltyCase("l1-on-a-part", lb.OnParts(lb.L1(0.3), "embedding"), layout=PARTS),
+    PenaltyCase("lp-on-a-part", lb.OnParts(lb.Lp(0.4), "bias"), layout=PARTS, convex=False),
+    PenaltyCase("norm-on-both-parts", lb.OnParts(lb.L2Norm(0.5), "embedding", "bias"), layout=PARTS, separable=False),
+    PenaltyCase("elastic-net-on-a-part", lb.OnParts(lb.L1(0.3) + lb.L2(0.7), "bias"), layout=PARTS),
+    _nuclear("nuclear-wide", lb.NuclearNorm(0.4)),
+    _nuclear("nuclear-tall", lb.NuclearNorm(0.4), TALL),
+    _nuclear("nuclear-of-layers", lb.NuclearNorm(0.4), MATRICES),
+    _nuclear("nuclear-on-a-part", lb.OnParts(lb.NuclearNorm(0.4), "embedding"), MATRICES),
+    _nuclear("nuclear-and-l2", lb.NuclearNorm(0.4) + lb.L2(0.7)),
+    _nuclear("nuclear-and-l2-norm", lb.L2Norm(0.5) + lb.NuclearNorm(0.4), TALL),
+    _nuclear("nuclear-and-both-norms", lb.L2(0.7) + lb.NuclearNorm(0.4) + lb.L2Norm(0.5), MATRICES),
+    _nuclear("nuclear-and-l1", lb.NuclearNorm(0.4) + lb.L1(0.3), has_prox=False),
 )
 CONVEX = tuple(case for case in PENALTIES if case.convex)
 PROXIMABLE = tuple(case for case in PENALTIES if case.has_prox)
@@ -97,6 +123,28 @@ METHODS = (
 def sparse(**changes: Any) -> lb.problems.SparseRecovery:
     """A small sparse recovery; every test that can uses these sizes, so that they share compiled programs."""
     return lb.problems.SparseRecovery(**({"dimension": 20, "sparsity": 2, "measurements": 12, "seed": 1} | changes))
+
+
+def completion(**changes: Any) -> lb.problems.MatrixCompletion:
+    """A small matrix completion, every row and column observed."""
+    return lb.problems.MatrixCompletion(**({"shape": (6, 5), "rank": 2, "observed": 24, "seed": 1} | changes))
+
+
+def sensing(**changes: Any) -> lb.problems.MatrixSensing:
+    """A small matrix sensing."""
+    return lb.problems.MatrixSensing(**({"shape": (6, 5), "rank": 2, "measurements": 20, "seed": 1} | changes))
+
+
+def _brought() -> tuple[lb.problems.ObservedEntries, lb.problems.MatrixRegression]:
+    """Data of one's own: entries in no order, and measurements that are not of rank one."""
+    random = np.random.default_rng(5)
+    truth, seen = np.outer([1.0, -2.0, 0.5], [0.3, 1.0, -1.0, 2.0]), [(2, 3), (0, 0), (1, 2), (0, 1), (2, 0)]
+    values = [truth[entry] for entry in seen]
+    measurements = random.normal(size=(7, 3, 4))
+    return (
+        lb.problems.ObservedEntries((3, 4), seen, values, truth=truth, init_scale=0.3),
+        lb.problems.MatrixRegression(measurements, random.normal(size=7), truth=truth, width=2, init_scale=0.3),
+    )
 
 
 def _curve_residuals(params):
@@ -155,7 +203,26 @@ PROBES = (
 )
 
 
+BROUGHT_ENTRIES, BROUGHT_MEASUREMENTS = _brought()
 _NET = {"hidden": jnp.array([0.3, -0.8, 1.1]), "out": jnp.array([0.5, 0.2, -0.4])}
+_SQUARE = {"shape": (5, 5), "observed": 21, "init_scale": 0.5}
+# Beside the default: deep, wider than the matrix, symmetric, in other bases, noisy; wide, tall and square.
+MATRIX_PROBLEMS = (
+    ProblemCase("completion", completion(init_scale=0.5), linear=True, degree=1),
+    *(
+        ProblemCase(f"completion-depth-{depth}", completion(depth=depth, width=3, init_scale=0.5), False, depth)
+        for depth in (2, 3)
+    ),
+    ProblemCase("completion-overparametrised", completion(shape="5x6", width=8, init_scale=0.5), False, 2),
+    ProblemCase("completion-symmetric", completion(**_SQUARE, form="symmetric"), linear=False, degree=2),
+    ProblemCase("completion-difference", completion(**_SQUARE, form="difference", width=2), linear=False, degree=2),
+    ProblemCase("completion-in-bases", completion(basis="random", init_scale=0.5), linear=True, degree=1),
+    ProblemCase("sensing", sensing(init_scale=0.5), linear=True, degree=1),
+    ProblemCase("sensing-gaussian", sensing(sensing="gaussian", signal_to_noise=10.0, shape="5x6"), True, 1),
+    ProblemCase("sensing-depth-3", sensing(coherence=0.5, depth=3, width=4, init_scale=0.5), False, 3),
+    ProblemCase("observed-entries", BROUGHT_ENTRIES, linear=True, degree=1),
+    ProblemCase("matrix-regression", BROUGHT_MEASUREMENTS, linear=False, degree=2),
+)
 PROBLEMS = (
     ProblemCase("sparse-recovery", sparse(init_scale=0.5), linear=True, degree=1),
     *(
@@ -164,5 +231,6 @@ PROBLEMS = (
     ),
     ProblemCase("linear-regression", lb.problems.LinearRegression.random(features=8, samples=5), True, 1),
     ProblemCase("tall-regression", lb.problems.LinearRegression.random(features=4, samples=9, noise=0.1), True, 1),
+    *MATRIX_PROBLEMS,
     ProblemCase("a-net", lb.problems.LeastSquares(_net_residuals, _NET, test=_net_test), linear=False, degree=None),
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from latebloom.milestones import Milestones
     from latebloom.outcome import Outcome
-    from latebloom.penalties import L1, L2, L2Norm, Lp, OnParts
+    from latebloom.penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts
     from latebloom.run import Run
     from latebloom.store import Store
     from latebloom.theory import oracles
@@ -44,6 +44,7 @@ _HOMES = {
     "L2": "latebloom.penalties",
     "L2Norm": "latebloom.penalties",
     "Lp": "latebloom.penalties",
+    "NuclearNorm": "latebloom.penalties",
     "OnParts": "latebloom.penalties",
     "Job": "latebloom.training",
     "Milestones": "latebloom.milestones",
@@ -65,6 +66,7 @@ __all__ = [
     "L2Norm",
     "Lp",
     "Milestones",
+    "NuclearNorm",
     "OnParts",
     "Optax",
     "Outcome",

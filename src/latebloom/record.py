@@ -15,6 +15,7 @@ import dataclasses
 import hashlib
 import inspect
 import itertools
+import math
 import re
 import uuid
 import weakref
@@ -46,10 +47,15 @@ class Record(eqx.Module):
         """The record's name on the command line and in the store: `SparseRecovery` is `sparse_recovery`."""
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
+    @classmethod
+    def configured(cls) -> list[str]:
+        """The names of the fields that are chosen, not derived: neither computed at construction nor a property."""
+        chosen = [f.name for f in dataclasses.fields(cls) if not f.metadata.get("derived", False)]
+        return [name for name in chosen if not isinstance(inspect.getattr_static(cls, name, None), property)]
+
     def parameters(self) -> dict[str, Any]:
         """The configuration: every field that was chosen, none that was derived."""
-        fields = dataclasses.fields(self)
-        return {f.name: getattr(self, f.name) for f in fields if not f.metadata.get("derived", False)}
+        return {name: getattr(self, name) for name in self.configured()}
 
     @property
     def text(self) -> str:
@@ -111,6 +117,8 @@ def _value_repr(value: Any) -> str:
     if isinstance(value, np.ndarray | jax.Array) and value.ndim:
         return f"<array {value.shape}>"
     if isinstance(value, float):
+        if not math.isfinite(value):
+            return f"float('{value}')"
         return f"{value:g}" if float(f"{value:g}") == value else repr(value)
     if callable(value):
         return getattr(value, "__qualname__", repr(value))
@@ -137,7 +145,7 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     if name not in table:
         raise unknown_name(kind, name, table)
     cls = table[name]
-    known = [f.name for f in dataclasses.fields(cls) if not f.metadata.get("derived", False)]
+    known = cls.configured()
     positional: list[Any] = []
     named: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in body.split(","))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -91,9 +92,9 @@ def from_stored(
     summary: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
 ) -> Run:
-    """The run that `to_stored` wrote; parameters come back as one array, or by their path, e.g. `['embedding']`."""
+    """The run that `to_stored` wrote; parameters come back as an array, a dictionary, or by their path (`[0]`)."""
     ending = summary["outcome"]
-    params = arrays[BARE] if set(arrays) == {BARE} else dict(arrays)
+    params = arrays[BARE] if set(arrays) == {BARE} else _tree(arrays)
     return Run(
         configuration=dict(configuration),
         columns=dict(columns),
@@ -102,3 +103,17 @@ def from_stored(
         milestones=milestones_module.from_stored(summary["milestones"]),
         provenance=dict(summary["provenance"]),
     )
+
+
+def _tree(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The dictionary whose paths, `['deep']['a']`, the names are; as it is if some name is no such path."""
+    paths = {name: re.findall(r"\['([^']*)'\]", name) for name in arrays}
+    if any("".join(f"['{key}']" for key in keys) != name for name, keys in paths.items()):
+        return dict(arrays)
+    tree: dict[str, Any] = {}
+    for name, (*above, last) in paths.items():
+        branch = tree
+        for key in above:
+            branch = branch.setdefault(key, {})
+        branch[last] = arrays[name]
+    return tree

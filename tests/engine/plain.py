@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 
 import jax
 import numpy as np
@@ -22,6 +22,31 @@ def same_run(first: Run, second: Run) -> bool:
         and jax.tree.all(jax.tree.map(np.array_equal, first.params, second.params))
         and (first.milestones, first.outcome) == (second.milestones, second.outcome)
     )
+
+
+step_of = jax.jit(lambda method, problem, penalty, params, state: method.step(problem, penalty, params, state))
+
+
+def iterates(method, problem, penalty, count: int) -> list:
+    """The parameters after 1, ..., `count` steps of the engine, taken one by one."""
+    params = problem.init()
+    state, found = method.init(problem, penalty, params), []
+    for _ in range(count):
+        params, state = step_of(method, problem, penalty, params, state)
+        found.append(params)
+    return found
+
+
+def polar(matrix: np.ndarray, rank: int | None = None) -> np.ndarray:
+    """Rung 2: `U Vᵀ` over the `rank` largest singular values, or all, by NumPy's SVD."""
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    return left[:, :rank] @ right[:rank]
+
+
+def shrink_singular_values(matrix: np.ndarray, threshold: float) -> np.ndarray:
+    """Rung 2: `U max(Σ - threshold, 0) Vᵀ` by NumPy's SVD."""
+    left, sizes, right = np.linalg.svd(matrix, full_matrices=False)
+    return left * np.maximum(sizes - threshold, 0) @ right
 
 
 def subgradient_iterates(problem, rate: float, strength: float, steps: int) -> np.ndarray:
@@ -59,3 +84,38 @@ def reference():
     problem = sparse()
     run = lb.train(problem, lb.GradientDescent(RATE), lb.L1(2e-4), steps=3_000, memorised=0.02, generalised=0.1)
     return problem, run, subgradient_iterates(problem, RATE, 2e-4, 3_000)
+
+
+def moved(params, scale: float = 0.3, seed: int = 0):
+    """The parameters a random step away."""
+    leaves, structure = jax.tree.flatten(params)
+    random = np.random.default_rng(seed)
+    return structure.unflatten([leaf + scale * random.normal(size=leaf.shape) for leaf in leaves])
+
+
+def as_matrix(problem, params) -> np.ndarray:
+    """Rung 2: the end-to-end matrix in plain NumPy."""
+    if problem.form == "symmetric":
+        return params["W"] @ params["W"].T
+    if problem.form == "difference":
+        return params["U"] @ params["U"].T - params["V"] @ params["V"].T
+    if problem.depth == 1:
+        return params
+    return np.linalg.multi_dot([params[f"A{k + 1}"] for k in range(problem.depth)])
+
+
+def by_hand(problem, params):
+    """Rung 2: the gradient in NumPy, by the product rule, from the dense design."""
+    design, targets = np.asarray(problem.design), np.asarray(problem.targets)
+    slope = (design.T @ (design @ as_matrix(problem, params).ravel() - targets)).reshape(problem.shape)
+    if problem.form == "symmetric":
+        return {"W": (slope + slope.T) @ params["W"]}
+    if problem.form == "difference":
+        return {"U": (slope + slope.T) @ params["U"], "V": -(slope + slope.T) @ params["V"]}
+    if problem.depth == 1:
+        return slope
+    layers = [params[f"A{k + 1}"] for k in range(problem.depth)]
+    rows, columns = (np.eye(side) for side in problem.shape)
+    before = [reduce(np.matmul, layers[:k], rows) for k in range(problem.depth)]
+    after = [reduce(np.matmul, [*layers[k + 1 :], columns]) for k in range(problem.depth)]
+    return {f"A{k + 1}": before[k].T @ slope @ after[k].T for k in range(problem.depth)}

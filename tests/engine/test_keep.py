@@ -25,13 +25,20 @@ def test_a_saved_run_comes_back_as_it_was(tmp_path):
     assert again.plot().axes
 
 
-def test_parameters_in_a_tree_come_back_by_their_path(tmp_path):
+def test_parameters_in_a_dictionary_come_back_as_they_were(tmp_path):
     start = {"params": jnp.ones(2), "deep": {"a": jnp.zeros(3)}}
     problem = lb.problems.LeastSquares(lambda w: w["params"] + w["deep"]["a"][:2], start)
     run = lb.train(problem, lb.GradientDescent(0.1), steps=3)
     again = lb.load(lb.save(run, Store(tmp_path)), Store(tmp_path))
-    assert set(again.params) == {"['params']", "['deep']['a']"}
-    np.testing.assert_array_equal(again.params["['deep']['a']"], run.params["deep"]["a"])
+    assert set(again.params) == {"params", "deep"}
+    np.testing.assert_array_equal(again.params["deep"]["a"], run.params["deep"]["a"])
+
+
+def test_parameters_in_a_list_come_back_by_their_path(tmp_path):
+    problem = lb.problems.LeastSquares(lambda w: w[0] + w[1], [jnp.ones(2), jnp.zeros(2)])
+    run = lb.train(problem, lb.GradientDescent(0.1), steps=3)
+    again = lb.load(lb.save(run, Store(tmp_path)), Store(tmp_path))
+    assert set(again.params) == {"[0]", "[1]"}
 
 
 def test_what_is_not_a_run_is_not_loaded(tmp_path):

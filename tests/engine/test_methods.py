@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import islice
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from cases import METHODS, PENALTIES, PROBLEMS, MethodCase, sparse
+from cases import MATRIX_PROBLEMS, METHODS, PENALTIES, PROBLEMS, MethodCase, sparse
+from plain import iterates
 from sklearn.linear_model import Lasso
 
 import latebloom as lb
@@ -18,18 +18,6 @@ from latebloom.errors import CapabilityError, InputError, UnknownNameError
 STRENGTH = 3e-2
 PROBLEM = sparse(init_scale=2.0)
 X, Y, START = (np.asarray(array) for array in (PROBLEM.design, PROBLEM.targets, PROBLEM.start))
-
-step_of = jax.jit(lambda method, problem, penalty, params, state: method.step(problem, penalty, params, state))
-
-
-def iterates(method, problem, penalty, count: int) -> list:
-    """The parameters after 1, ..., `count` steps."""
-    params = problem.init()
-    state, found = method.init(problem, penalty, params), []
-    for _ in range(count):
-        params, state = step_of(method, problem, penalty, params, state)
-        found.append(params)
-    return found
 
 
 def slope(w: np.ndarray) -> np.ndarray:
@@ -112,7 +100,7 @@ def test_every_step_is_that_of_plain_numpy(case: MethodCase):
 
 
 @pytest.mark.parametrize("case", [case for case in METHODS if not case.needs_linear], ids=str)
-@pytest.mark.parametrize("problem", [PROBLEMS[1], PROBLEMS[-1]], ids=str)
+@pytest.mark.parametrize("problem", [PROBLEMS[1], MATRIX_PROBLEMS[1], PROBLEMS[-1]], ids=str)
 def test_every_method_descends_on_problems_that_are_not_linear(case, problem):
     penalty = lb.L2(1e-3)
     objective = lambda params: float(problem.problem.loss(params) + penalty.value(params))  # noqa: E731

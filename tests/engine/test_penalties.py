@@ -19,6 +19,7 @@ from latebloom.penalties import Sum
 # Strengths and step sizes are arguments, so one program a kind of penalty serves all examples.
 value_of = jax.jit(lambda penalty, params: penalty.value(params))
 subgradient_of = jax.jit(lambda penalty, params: penalty.subgradient(params))
+derivative_of = jax.jit(jax.grad(lambda params, penalty: penalty.value(params)))
 prox_of = jax.jit(lambda penalty, params, step_size: penalty.prox(params, step_size))
 values_of = jax.jit(jax.vmap(lambda penalty, params: penalty.value(params), in_axes=(None, 0)))
 
@@ -95,7 +96,7 @@ def test_strength_multiplies_the_value(case):
 def test_subgradient_is_autodiff_away_from_kinks(case):
     """Rung 2: JAX's derivative of the value; no entry is zero, so every penalty here is smooth."""
     vector = np.array([0.7, -1.3, 0.2, -0.05, 2.0, -3.1])
-    expected = case.flat(jax.grad(case.penalty.value)(case.wrap(jnp.asarray(vector))))
+    expected = case.flat(derivative_of(case.wrap(jnp.asarray(vector)), case.penalty))
     np.testing.assert_allclose(subgradient(case, vector), expected, rtol=1e-13, atol=1e-15)
 
 
@@ -108,8 +109,7 @@ def test_subgradient_is_zero_at_zero(case):
 @given(here=vectors, there=vectors)
 def test_subgradient_inequality(case, here, there):
     below = value(case, here) + subgradient(case, here) @ (there - here)
-    # Rounding: a handful of operations on numbers up to about 100.
-    assert value(case, there) >= below - 1e-12
+    assert value(case, there) >= below - case.slack
 
 
 @pytest.mark.parametrize("case", PROXIMABLE, ids=str)
@@ -122,9 +122,9 @@ def test_prox_beats_its_neighbours(case, step_size):
         moves = random.normal(size=(300, SIZE)) * np.geomspace(1e-4, 10, 300)[:, None]
         alone = moves * (np.arange(SIZE) == random.integers(SIZE, size=300)[:, None])
         switched = np.array([np.where([mask >> i & 1 for i in range(SIZE)], vector, 0) for mask in range(2**SIZE)])
-        rivals = np.concatenate([best + moves, best + alone, switched, best * (switched != 0)])
-        least = prox_objective(case, best[None], vector, step_size)[0]
-        assert prox_objective(case, rivals, vector, step_size).min() >= least - 1e-13
+        rivals = np.concatenate([best[None], best + moves, best + alone, switched, best * (switched != 0)])
+        heights = prox_objective(case, rivals, vector, step_size)
+        assert heights.min() >= heights[0] - 1e-13
 
 
 @pytest.mark.parametrize("case", [case for case in PROXIMABLE if case.separable], ids=str)
@@ -250,7 +250,7 @@ def test_on_parts_touches_only_the_named_parts(inner):
         assert not np.array_equal(moved[part], params[part])
 
 
-@pytest.mark.parametrize("kind", [lb.L1, lb.L2, lb.L2Norm, lb.Lp], ids=lambda kind: kind.name())
+@pytest.mark.parametrize("kind", [lb.L1, lb.L2, lb.L2Norm, lb.Lp, lb.NuclearNorm], ids=lambda kind: kind.name())
 @pytest.mark.parametrize(
     ("strength", "message"),
     [

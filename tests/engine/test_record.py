@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from cases import METHODS, PENALTIES, sparse
+from cases import METHODS, PENALTIES, completion, sensing, sparse
 
 import latebloom as lb
 from latebloom import methods, penalties, probes, problems
@@ -28,6 +28,12 @@ RECORDS = [
         sparse(init_scale=0.1 + 0.2, seed=1_000_000, coherence=1 / 3, depth=2, basis="cosine", init_kind="zeros"),
         problems.TABLE,
         id="sparse-with-long-numbers",
+    ),
+    pytest.param(completion(), problems.TABLE, id="completion"),
+    pytest.param(
+        sensing(shape=(4, 6), width=3, coherence=1 / 3, init_scale=0.1 + 0.2, signal_to_noise=1e8),
+        problems.TABLE,
+        id="sensing-with-long-numbers",
     ),
     pytest.param(lb.L1(1 / 3), penalties.TABLE, id="l1-of-a-third"),
     pytest.param(lb.L1(5e-324), penalties.TABLE, id="l1-of-the-smallest-number"),
@@ -83,10 +89,14 @@ def test_the_text_is_short_and_exact():
         (lb.L1(0.1), lb.L1(np.nextafter(0.1, 1))),
         (lb.Lp(0.1, p=0.3), lb.Lp(0.1, p=0.5)),
         (lb.L1(0.1) + lb.L2(0.1), lb.L1(0.1) + lb.L2(0.2)),
+        (lb.NuclearNorm(0.1), lb.L2Norm(0.1)),
         (lb.OnParts(lb.L1(0.1), "a"), lb.OnParts(lb.L1(0.1), "b")),
         (lb.GradientDescent(0.1), lb.ProximalGradient(0.1)),
         (lb.Optax("adam", 0.1), lb.Optax("adam", 0.1, b1=0.8)),
         (sparse(), sparse(seed=2)),
+        (completion(), completion(width=5)),
+        (completion(), completion(observed=25)),
+        (sensing(), sensing(normalise="columns")),
         (problems.LinearRegression([[1.0]], [1.0]), problems.LinearRegression([[1.0]], [2.0])),
         (probes.DistanceTo("a", [1.0]), probes.DistanceTo("a", [2.0])),
     ],

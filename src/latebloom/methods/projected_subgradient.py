@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-
 from latebloom.errors import CapabilityError
 from latebloom.methods.base import AbstractMethod, check_learning_rate
 from latebloom.problems import require_linear
@@ -13,9 +11,10 @@ class ProjectedSubgradient(AbstractMethod):
     """`a ← Π(a - learning_rate · H(a))` with Π the projection on `{a : X a = y}` (linear problems).
 
     `Π(a) = a - X⁺(X a - y)`: one step memorises, everything after it is the penalty's work.
-    The pseudo-inverse is computed once, by an SVD, and carried as the method's state.
+    The pseudo-inverse is computed once and carried as the method's state; where single entries are
+    observed there is nothing to invert.
 
-    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Appendix D.1.
+    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Appendices D.1 and D.2.
     """
 
     learning_rate: float
@@ -29,8 +28,8 @@ class ProjectedSubgradient(AbstractMethod):
             raise CapabilityError("ProjectedSubgradient descends on the penalty alone and has none: pass penalty=L1(…)")
 
     def init(self, problem, penalty, params):
-        return jnp.linalg.pinv(problem.design).T
+        return problem.prepare_projection()
 
     def step(self, problem, penalty, params, state):
         moved = params - self.learning_rate * penalty.subgradient(params)
-        return moved - (problem.design @ moved - problem.targets) @ state, state
+        return problem.project(moved, state), state

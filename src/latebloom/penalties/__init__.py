@@ -5,11 +5,12 @@ from latebloom.penalties.l1 import L1
 from latebloom.penalties.l2 import L2
 from latebloom.penalties.l2_norm import L2Norm
 from latebloom.penalties.lp import Lp
+from latebloom.penalties.nuclear_norm import NuclearNorm
 from latebloom.penalties.on_parts import OnParts
 from latebloom.penalties.sum import Sum
 from latebloom.record import Record
 
 # What the command line can build by name.
-TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp)}
+TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp, NuclearNorm)}
 
-__all__ = ["L1", "L2", "TABLE", "AbstractPenalty", "L2Norm", "Lp", "OnParts", "Sum"]
+__all__ = ["L1", "L2", "TABLE", "AbstractPenalty", "L2Norm", "Lp", "NuclearNorm", "OnParts", "Sum"]

@@ -10,13 +10,14 @@ from latebloom.penalties.base import AbstractPenalty
 from latebloom.penalties.l1 import L1
 from latebloom.penalties.l2 import L2
 from latebloom.penalties.l2_norm import L2Norm
+from latebloom.penalties.nuclear_norm import NuclearNorm
 
 
 class Sum(AbstractPenalty):
     """`h_1 + h_2 + ...`, written `L1(1e-5) + L2(1e-3)`.
 
-    It has a prox where one is known exactly: with one l1 term and any radial terms (`L2`,
-    then `L2Norm`) the prox is their composition, l1 first (the elastic net, the sparse group lasso).
+    It has a prox where one is known exactly: with one l1 or one nuclear term and any radial terms (`L2`,
+    then `L2Norm`) the prox is their composition, the first term first (the elastic net, the sparse group lasso).
 
     >>> (L1(1e-5) + L2(1e-3)).text
     'sum[terms=(l1[strength=1e-05] l2[strength=0.001])]'
@@ -52,19 +53,20 @@ class Sum(AbstractPenalty):
     @property
     def has_prox(self) -> bool:
         kinds = [type(term) for term in self.terms]
-        return set(kinds) <= {L1, L2, L2Norm} and all(kinds.count(kind) == 1 for kind in kinds)
+        once = all(kinds.count(kind) == 1 for kind in kinds)
+        return once and set(kinds) <= {L1, NuclearNorm, L2, L2Norm} and not {L1, NuclearNorm} <= set(kinds)
 
     def prox(self, params, step_size):
         if not self.has_prox:
             return super().prox(params, step_size)
-        # prox(φ + ψ) = prox_ψ ∘ prox_φ when ψ is radial and φ positively homogeneous: l1, then the
-        # norm. The squared norm only scales the quadratic: prox_c(h + s/2|.|²)(w) = prox_{c/(1+cs)}(h)(w/(1+cs)).
+        # prox(φ + ψ) = prox_ψ ∘ prox_φ when ψ is radial and φ positively homogeneous: l1 or the nuclear norm, then the
+        # l2 norm. The squared norm only scales the quadratic: prox_c(h + s/2|.|²)(w) = prox_{c/(1+cs)}(h)(w/(1+cs)).
         by_kind = {type(term): term for term in self.terms}
         if L2 in by_kind:
             scale = 1 + step_size * by_kind[L2].strengths[0]
             params = jax.tree.map(lambda w: w / scale, params)
             step_size = step_size / scale
-        for kind in (L1, L2Norm):
+        for kind in (L1, NuclearNorm, L2Norm):
             if kind in by_kind:
                 params = by_kind[kind].prox(params, step_size)
         return params

@@ -4,6 +4,14 @@ from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TrainError, TrainLoss
 from latebloom.probes.gradient_ratio import GradientRatio
+from latebloom.probes.matrix import (
+    EffectiveRank,
+    LayerBalance,
+    NuclearNormOfMatrix,
+    NumericalRank,
+    SingularValues,
+    SubspaceAngles,
+)
 from latebloom.probes.norms import Norm, PenaltyValue
 from latebloom.probes.vector import Components, OffSupportNorm, SupportNorm, VectorL1
 from latebloom.record import Record
@@ -25,6 +33,12 @@ TABLE: dict[str, type[Record]] = {
         SupportNorm,
         OffSupportNorm,
         GradientRatio,
+        SingularValues,
+        NuclearNormOfMatrix,
+        EffectiveRank,
+        NumericalRank,
+        SubspaceAngles,
+        LayerBalance,
     )
 }
 
@@ -34,10 +48,16 @@ __all__ = [
     "AbstractProbe",
     "Components",
     "DistanceTo",
+    "EffectiveRank",
     "GradientRatio",
+    "LayerBalance",
     "Norm",
+    "NuclearNormOfMatrix",
+    "NumericalRank",
     "OffSupportNorm",
     "PenaltyValue",
+    "SingularValues",
+    "SubspaceAngles",
     "SupportNorm",
     "TestError",
     "TrainError",

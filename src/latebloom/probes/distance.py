@@ -15,14 +15,14 @@ from latebloom.problems.base import check_array, relative_norm
 
 
 class DistanceTo(AbstractProbe):
-    """`|a - point|_2 / |point|_2` for the measured vector `a`: column `distance_to_<label>`."""
+    """`|a - point|_2 / |point|_2` for the measured array `a`: column `distance_to_<label>`."""
 
     label: str = eqx.field(static=True)
     point: jax.Array
 
     def __init__(self, label: str, point: Any):
         self.label = label
-        self.point = jnp.asarray(check_array("point", point, ndim=1))
+        self.point = jnp.asarray(check_array("point", point))
 
     @property
     def column(self):
@@ -31,7 +31,9 @@ class DistanceTo(AbstractProbe):
     def check(self, problem, penalty):
         truth = require_vector(problem, "DistanceTo").truth
         if self.point.shape != truth.shape:
-            raise InputError(f"point has {len(self.point)} entries and the vector {len(truth)}: give one each")
+            raise InputError(
+                f"point has shape {self.point.shape} and the measured array {truth.shape}: give that shape"
+            )
 
     def measure(self, problem, penalty, params):
         return relative_norm(problem.end_to_end(params) - self.point, self.point)

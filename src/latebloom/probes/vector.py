@@ -10,13 +10,13 @@ from latebloom.problems import AbstractLinear, AbstractProblem
 
 
 class Components(AbstractProbe):
-    """Every component of `a` (Figures 3 and 25)."""
+    """Every component of `a` (Figures 3 and 25); of a matrix, its entries row by row."""
 
     def check(self, problem, penalty):
         require_vector(problem, "Components")
 
     def measure(self, problem, penalty, params):
-        return problem.end_to_end(params)
+        return problem.end_to_end(params).ravel()
 
 
 class VectorL1(AbstractProbe):
@@ -36,7 +36,7 @@ class SupportNorm(AbstractProbe):
         require_vector(problem, "SupportNorm")
 
     def measure(self, problem, penalty, params):
-        return jnp.linalg.norm(jnp.where(problem.truth != 0, problem.end_to_end(params), 0.0))
+        return jnp.linalg.norm(jnp.where(problem.truth != 0, problem.end_to_end(params), 0.0).ravel())
 
 
 class OffSupportNorm(AbstractProbe):
@@ -46,7 +46,7 @@ class OffSupportNorm(AbstractProbe):
         require_vector(problem, "OffSupportNorm")
 
     def measure(self, problem, penalty, params):
-        return jnp.linalg.norm(jnp.where(problem.truth == 0, problem.end_to_end(params), 0.0))
+        return jnp.linalg.norm(jnp.where(problem.truth == 0, problem.end_to_end(params), 0.0).ravel())
 
 
 def require_vector(problem: AbstractProblem, who: str) -> AbstractLinear:

@@ -8,23 +8,39 @@ from latebloom.problems.base import (
     require_least_squares,
     require_linear,
 )
+from latebloom.problems.entries import AbstractEntries, UnobservedWarning
+from latebloom.problems.factorisation import Factorisation
 from latebloom.problems.least_squares import LeastSquares
 from latebloom.problems.linear_regression import LinearRegression
+from latebloom.problems.matrix import AbstractMatrix, require_matrix
+from latebloom.problems.matrix_completion import MatrixCompletion
+from latebloom.problems.matrix_regression import MatrixRegression
+from latebloom.problems.matrix_sensing import MatrixSensing
+from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.problems.sparse_recovery import SparseRecovery
 from latebloom.record import Record
 
 # What the command line can build by name.
-TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (SparseRecovery,)}
+TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (SparseRecovery, MatrixCompletion, MatrixSensing)}
 
 __all__ = [
     "TABLE",
+    "AbstractEntries",
     "AbstractLeastSquares",
     "AbstractLinear",
+    "AbstractMatrix",
     "AbstractProblem",
+    "Factorisation",
     "LeastSquares",
     "LinearRegression",
+    "MatrixCompletion",
+    "MatrixRegression",
+    "MatrixSensing",
+    "ObservedEntries",
     "Params",
     "SparseRecovery",
+    "UnobservedWarning",
     "require_least_squares",
     "require_linear",
+    "require_matrix",
 ]

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.errors import CapabilityError, InputError
+from latebloom.errors import CapabilityError, InputError, check_number
 from latebloom.record import Record
 
 Params = Any  # a pytree of arrays
@@ -72,10 +72,11 @@ class AbstractLeastSquares(AbstractProblem):
 
 
 class AbstractLinear(AbstractLeastSquares):
-    """Least squares on a vector `a` that is measured linearly: `F(a) = |X a - y|² / 2`.
+    """Least squares on an array `a` that is measured linearly: `F(a) = |X a - y|² / 2`.
 
     `train_error` is `|X a - y| / |y|`, `test_error` is `|a - a*| / |a*|` (absolute where `y` or `a*` is zero), with
-    `a = end_to_end(params)`; the problem is linear if `a` are the parameters themselves.
+    `a = end_to_end(params)`; the problem is linear if `a` are the parameters themselves. `a` is a vector, or a matrix
+    whose entries the design measures row by row (`a.ravel()`).
     """
 
     design: eqx.AbstractVar[jax.Array]
@@ -83,11 +84,11 @@ class AbstractLinear(AbstractLeastSquares):
     truth: eqx.AbstractVar[jax.Array]
 
     def end_to_end(self, params: Params) -> jax.Array:
-        """The vector that the design matrix measures."""
+        """The array that the design matrix measures."""
         return params
 
     def residuals(self, params: Params) -> jax.Array:
-        return self.design @ self.end_to_end(params) - self.targets
+        return self.design @ self.end_to_end(params).ravel() - self.targets
 
     def train_error(self, params: Params) -> jax.Array:
         return relative_norm(self.residuals(params), self.targets)
@@ -96,7 +97,15 @@ class AbstractLinear(AbstractLeastSquares):
         return relative_norm(self.end_to_end(params) - self.truth, self.truth)
 
     def gradient(self, params: Params) -> Params:
-        return (self.design @ params - self.targets) @ self.design
+        return (AbstractLinear.residuals(self, params) @ self.design).reshape(params.shape)
+
+    def prepare_projection(self) -> Any:
+        """What `project` needs beside the problem, computed once: the pseudo-inverse, by an SVD."""
+        return jnp.linalg.pinv(self.design).T
+
+    def project(self, array: jax.Array, prepared: Any) -> jax.Array:
+        """The point of `{a : X a = y}` that is closest to `array`."""
+        return array - ((self.design @ array.ravel() - self.targets) @ prepared).reshape(array.shape)
 
     def sharpness(self) -> float:
         """`σ_max(XᵀX)`, the largest curvature of the loss in `a`; gradient steps above `2/σ_max` diverge."""
@@ -115,8 +124,8 @@ class AbstractLinear(AbstractLeastSquares):
 
 def relative_norm(gap: jax.Array, reference: jax.Array) -> jax.Array:
     """`|gap| / |reference|`, or `|gap|` if the reference is zero."""
-    size = jnp.linalg.norm(reference)
-    return jnp.linalg.norm(gap) / jnp.where(size == 0, 1.0, size)
+    size = jnp.linalg.norm(reference.ravel())
+    return jnp.linalg.norm(gap.ravel()) / jnp.where(size == 0, 1.0, size)
 
 
 def require_least_squares(problem: AbstractProblem, who: str) -> AbstractLeastSquares:
@@ -134,7 +143,7 @@ def require_linear(problem: AbstractProblem, who: str) -> AbstractLinear:
     if not (isinstance(problem, AbstractLinear) and problem.linear):
         raise CapabilityError(
             f"{who} needs a problem that is linear in its parameters; {problem!r} is not: "
-            "use LinearRegression, or SparseRecovery with depth=1"
+            "use depth=1, or LinearRegression"
         )
     return problem
 
@@ -153,3 +162,8 @@ def check_array(what: str, value: Any, *, ndim: int | None = None) -> np.ndarray
     if bad:
         raise InputError(f"{what} has {bad} entries that are NaN or infinite: clean the data first")
     return array
+
+
+def check_snr(value: float) -> float:
+    """A signal-to-noise ratio: positive, or infinite for no noise."""
+    return float("inf") if value == np.inf else check_number("signal_to_noise", value, above=0)

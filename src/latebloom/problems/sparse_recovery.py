@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.errors import InputError, check_choice, check_count, check_number
-from latebloom.problems.base import AbstractLinear
+from latebloom.problems.base import AbstractLinear, check_snr
+from latebloom.problems.low_rank import orthonormal
 from latebloom.record import DERIVED
 from latebloom.seeds import check_seed, generator
 
@@ -81,9 +82,7 @@ class SparseRecovery(AbstractLinear):
                 f"sparsity={sparsity} is more than dimension={dimension}: use a sparsity between 1 and {dimension}"
             )
         self.measurements = check_count("measurements", measurements)
-        if signal_to_noise != np.inf:
-            signal_to_noise = check_number("signal_to_noise", signal_to_noise, above=0)
-        self.signal_to_noise = float(signal_to_noise)
+        self.signal_to_noise = check_snr(signal_to_noise)
         self.coherence = check_number("coherence", coherence, least=0, most=1)
         self.normalise = check_choice("normalise", normalise, NORMALISATIONS)
         self.basis = check_choice("basis", basis, BASES)
@@ -164,9 +163,7 @@ def _basis(kind: str, size: int, seed: int) -> np.ndarray:
         import scipy.fft
 
         return np.asarray(scipy.fft.idct(np.eye(size), norm="ortho", axis=0))
-    q, r = np.linalg.qr(generator(seed, "basis").normal(size=(size, size)))
-    # QR leaves the signs of the columns to LAPACK; a positive diagonal makes the draw unique.
-    return q * np.sign(np.diag(r))
+    return orthonormal(generator(seed, "basis").normal(size=(size, size)))
 
 
 def _product(layers: list[jax.Array]) -> jax.Array:

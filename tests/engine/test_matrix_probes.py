@@ -1,0 +1,261 @@
+"""Probes of the end-to-end matrix against NumPy and SciPy, as columns of a run, and where they cannot be used."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.linalg
+from cases import BROUGHT_ENTRIES, completion, curve, sensing, sparse
+from plain import as_matrix, moved
+
+import latebloom as lb
+from latebloom.errors import CapabilityError, InputError
+from latebloom.probes import (
+    ALWAYS,
+    Components,
+    DistanceTo,
+    EffectiveRank,
+    LayerBalance,
+    NuclearNormOfMatrix,
+    NumericalRank,
+    SingularValues,
+    SubspaceAngles,
+)
+from latebloom.problems import MatrixRegression, ObservedEntries
+
+OF_A_MATRIX = (SingularValues(), NuclearNormOfMatrix(), EffectiveRank(), NumericalRank(), SubspaceAngles())
+# One shape for all of them, so that each probe is compiled once or twice.
+PROBLEMS = {
+    "completion": completion(init_scale=0.5),
+    "depth-2": completion(depth=2, init_scale=0.5),
+    "depth-3": completion(depth=3, width=3, init_scale=0.5),
+    "sensing": sensing(init_scale=0.5),
+}
+IN_ALL = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
+
+measure_of = jax.jit(lambda probe, problem, penalty, params: probe.measure(problem, penalty, params))
+
+
+def measured(probe, problem, params, penalty=None) -> np.ndarray:
+    return np.asarray(measure_of(probe, problem, penalty, params))
+
+
+def entropy_rank(sizes: np.ndarray) -> float:
+    shares = sizes[sizes > 0] / sizes.sum()
+    return float(np.exp(-np.sum(shares * np.log(shares))))
+
+
+def balance(first: np.ndarray, second: np.ndarray) -> float:
+    inner, outer = first.T @ first, second @ second.T
+    return float(np.linalg.norm(inner - outer) / (np.linalg.norm(inner) + np.linalg.norm(outer)))
+
+
+@IN_ALL
+def test_singular_values_and_what_is_made_of_them(problem):
+    """Rung 2: NumPy's SVD of the product of the layers."""
+    params = moved(problem.init())
+    sizes = np.linalg.svd(as_matrix(problem, params), compute_uv=False)
+    np.testing.assert_allclose(measured(SingularValues(), problem, params), sizes, rtol=0, atol=1e-13)
+    assert measured(NuclearNormOfMatrix(), problem, params) == pytest.approx(sizes.sum(), rel=1e-13)
+    assert measured(EffectiveRank(), problem, params) == pytest.approx(entropy_rank(sizes), rel=1e-9)
+    for tolerance in (1e-3, 0.3, 0.8):
+        expected = (sizes > tolerance * sizes[0]).sum()
+        assert measured(NumericalRank(tolerance), problem, params) == expected
+
+
+@IN_ALL
+def test_subspace_angles_are_those_of_scipy(problem):
+    """Rung 2: the largest principal angles between the two leading left, and right, singular subspaces."""
+    params = moved(problem.init())
+    mine, truth = np.linalg.svd(as_matrix(problem, params)), np.linalg.svd(np.asarray(problem.truth))
+    left = scipy.linalg.subspace_angles(mine[0][:, :2], truth[0][:, :2])[0]
+    right = scipy.linalg.subspace_angles(mine[2][:2].T, truth[2][:2].T)[0]
+    assert left > 0.1
+    assert right > 0.1
+    # arcsin loses half the digits at π/2; no angle here is within 0.01 of it.
+    np.testing.assert_allclose(measured(SubspaceAngles(), problem, params), [left, right], rtol=1e-10)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-4, 1.0, np.pi / 2 - 1e-3, np.pi / 2])
+def test_small_and_right_angles(angle):
+    """Rung 1: the truth with one left singular vector turned out of its plane by a known angle."""
+    problem = PROBLEMS["completion"]
+    left, _, right = np.linalg.svd(np.asarray(problem.truth))
+    turned = np.cos(angle) * left[:, 1] + np.sin(angle) * left[:, 3]
+    matrix = np.outer(left[:, 0], right[0]) + 0.5 * np.outer(turned, right[1])
+    found = measured(SubspaceAngles(), problem, jnp.asarray(matrix))
+    # Rounding 1e-15 of the sine; at a right angle its root.
+    np.testing.assert_allclose(found, [angle, 0.0], rtol=0, atol=1e-7 if angle == np.pi / 2 else 2e-13)
+
+
+def test_a_missing_direction_is_at_a_right_angle():
+    problem = PROBLEMS["completion"]
+    left, _, right = np.linalg.svd(np.asarray(problem.truth))
+    matrix = jnp.asarray(np.outer(left[:, 0], right[0]) + 0.5 * np.outer(left[:, 2], right[2]))
+    np.testing.assert_allclose(measured(SubspaceAngles(), problem, matrix), np.pi / 2, atol=1e-7)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 5])
+def test_the_rank_of_the_truth_is_read_off(rank):
+    problem = completion(rank=rank, init_scale=0.5)
+    truth = problem.truth
+    assert measured(EffectiveRank(), problem, truth) == pytest.approx(rank, rel=1e-12)
+    assert measured(NumericalRank(), problem, truth) == rank
+    assert measured(NuclearNormOfMatrix(), problem, truth) == pytest.approx(np.sqrt(rank), rel=1e-13)
+    np.testing.assert_allclose(measured(SubspaceAngles(), problem, truth), 0, atol=1e-13)
+    # With all directions of the truth kept, the subspace of the five columns is everything.
+    other = scipy.linalg.subspace_angles(np.linalg.svd(problem.init())[0][:, :rank], np.linalg.svd(truth)[0][:, :rank])
+    assert measured(SubspaceAngles(), problem, problem.init())[0] == pytest.approx(other[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["depth-2", "depth-3"])
+def test_the_balance_of_layers(name):
+    problem = PROBLEMS[name]
+    params = moved(problem.init())
+    layers = [np.asarray(params[f"A{k + 1}"]) for k in range(problem.depth)]
+    expected = [balance(first, second) for first, second in pairwise(layers)]
+    found = measured(LayerBalance(), problem, params)
+    assert found.shape == (problem.depth - 1,)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert (found > 0.01).all()
+    assert (found < 1).all()
+
+
+def test_balanced_layers_have_no_imbalance_and_one_layer_alone_has_all():
+    problem = PROBLEMS["depth-2"]
+    left, sizes, right = np.linalg.svd(np.asarray(problem.truth), full_matrices=False)
+    balanced = {"A1": left * np.sqrt(sizes), "A2": np.sqrt(sizes)[:, None] * right}
+    assert measured(LayerBalance(), problem, balanced)[0] == pytest.approx(0, abs=1e-14)
+    alone = {"A1": np.asarray(left), "A2": np.zeros((5, 5))}
+    assert measured(LayerBalance(), problem, alone)[0] == 1
+
+
+def test_gradient_flow_keeps_the_imbalance_and_l2_removes_it():
+    """Small steps without a penalty change the difference by the square of the step; with l2 it decays."""
+    problem = PROBLEMS["depth-2"]
+    penalties = [lb.L2(0.0), lb.L2(0.1)]
+    free, pulled = lb.train_batch(problem, lb.GradientDescent(0.01), penalties, steps=3_000, probes=[LayerBalance()])
+    gaps = []
+    for params in (problem.init(), free.params, pulled.params):
+        first, second = (np.asarray(params[name]) for name in ("A1", "A2"))
+        gaps.append(first.T @ first - second @ second.T)
+    assert np.linalg.norm(gaps[1] - gaps[0]) < 0.02 * np.linalg.norm(gaps[0])
+    # exp(-2 · 0.1 · 0.01 · 3000) is 2.5e-3.
+    assert np.linalg.norm(gaps[2]) < 4e-3 * np.linalg.norm(gaps[0])
+    assert pulled["layer_balance"][-1, 0] < 0.05 < free["layer_balance"][-1, 0]
+
+
+@IN_ALL
+def test_the_zero_matrix_gives_finite_numbers(problem):
+    zero = jax.tree.map(jnp.zeros_like, problem.init())
+    for probe in (*OF_A_MATRIX, *([] if problem.linear else [LayerBalance()])):
+        assert np.isfinite(measured(probe, problem, zero)).all(), probe
+    np.testing.assert_array_equal(measured(SingularValues(), problem, zero), np.zeros(5))
+    assert measured(NumericalRank(), problem, zero) == 0
+    assert measured(NuclearNormOfMatrix(), problem, zero) == 0
+    if not problem.linear:
+        np.testing.assert_array_equal(measured(LayerBalance(), problem, zero), np.zeros(problem.depth - 1))
+
+
+# In a run
+
+
+@pytest.fixture(scope="module")
+def run():
+    probes = [*OF_A_MATRIX, LayerBalance(), Components(), DistanceTo("truth", PROBLEMS["depth-3"].truth)]
+    penalty = lb.NuclearNorm(1e-2)
+    return lb.train(PROBLEMS["depth-3"], lb.GradientDescent(0.1), penalty, steps=200, probes=probes), penalty, probes
+
+
+def test_the_last_record_is_measured_at_the_parameters(run):
+    found, penalty, probes = run
+    problem, params = PROBLEMS["depth-3"], jax.tree.map(jnp.asarray, run[0].params)
+    for probe in (*ALWAYS, *probes):
+        expected = measured(probe, problem, params, penalty)
+        # arcsin amplifies rounding near π/2, the entropy where a singular value is nearly zero.
+        np.testing.assert_allclose(found[probe.column][-1], expected, rtol=1e-9, atol=1e-12, err_msg=probe.column)
+    count = len(found["step"])
+    shapes = {name: found[name].shape for name in ("singular_values", "subspace_angles", "layer_balance", "components")}
+    assert shapes == {
+        "singular_values": (count, 5),
+        "subspace_angles": (count, 2),
+        "layer_balance": (count, 2),
+        "components": (count, 30),
+    }
+    for name in ("nuclear_norm", "effective_rank", "numerical_rank"):
+        assert found[name].shape == (count,)
+    matrix = as_matrix(problem, params)
+    np.testing.assert_allclose(found["components"][-1], np.ravel(matrix), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found["distance_to_truth"], found["test_error"], rtol=1e-12)
+    assert found["test_error"][-1] < found["test_error"][0]
+
+
+def test_the_columns_agree_with_each_other(run):
+    found = run[0]
+    np.testing.assert_allclose(found["nuclear_norm"], found["singular_values"].sum(axis=1), rtol=1e-12)
+    ranks = [entropy_rank(sizes) for sizes in found["singular_values"]]
+    np.testing.assert_allclose(found["effective_rank"], ranks, rtol=1e-9)
+    assert (np.diff(found["singular_values"], axis=1) <= 0).all()
+    assert (found["effective_rank"] <= 3 + 1e-6).all()  # the width
+    table = found.to_frame()
+    np.testing.assert_array_equal(table["singular_values[4]"], found["singular_values"][:, 4])
+
+
+def test_a_run_on_layers_comes_back_as_it_was(run, tmp_path):
+    found = run[0]
+    store = lb.Store(tmp_path)
+    again = lb.load(lb.save(found, store), store)
+    assert again.configuration == found.configuration
+    assert (again.milestones, again.outcome) == (found.milestones, found.outcome)
+    assert set(again.columns) == set(found.columns)
+    for name, values in found.columns.items():
+        np.testing.assert_array_equal(again[name], values)
+    leaves = jax.tree_util.tree_leaves_with_path(found.params)
+    assert len(jax.tree.leaves(again.params)) == len(leaves) == 3
+    for stored, (_, layer) in zip(jax.tree.leaves(again.params), leaves, strict=True):
+        np.testing.assert_array_equal(stored, layer)
+
+
+# Where there is nothing to measure
+
+
+@pytest.mark.parametrize("probe", [*OF_A_MATRIX, LayerBalance()], ids=lambda probe: probe.column)
+@pytest.mark.parametrize("problem", [sparse(), curve(1.0, 0.0, 0.0)], ids=lambda problem: problem.name())
+def test_probes_of_a_matrix_refuse_a_problem_without_one(probe, problem):
+    message = rf"^{type(probe).__name__} needs a problem that measures a matrix; {type(problem).__name__} has none: use"
+    with pytest.raises(CapabilityError, match=message):
+        lb.train(problem, lb.GradientDescent(0.1), steps=1, probes=[probe])
+
+
+@pytest.mark.parametrize(
+    "problem", [PROBLEMS["completion"], completion(shape=5, observed=21, form="symmetric"), BROUGHT_ENTRIES], ids=str
+)
+def test_the_balance_needs_layers(problem):
+    with pytest.raises(CapabilityError, match=r"^LayerBalance compares the layers of a product: use depth=2 or more"):
+        lb.train(problem, lb.GradientDescent(0.1), steps=1, probes=[LayerBalance()])
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [ObservedEntries((2, 2), np.eye(2, dtype=bool), [1.0, 2.0]), MatrixRegression(np.ones((1, 2, 2)), [1.0])],
+    ids=lambda problem: problem.name(),
+)
+def test_angles_need_a_truth(problem):
+    with pytest.raises(CapabilityError, match="SubspaceAngles compares with the truth and the problem has none: give"):
+        lb.train(problem, lb.GradientDescent(0.1), steps=1, probes=[SubspaceAngles()])
+
+
+def test_a_distance_needs_a_point_of_the_matrix_shape():
+    message = r"point has shape \(30,\) and the measured array \(6, 5\): give that shape"
+    with pytest.raises(InputError, match=message):
+        lb.train(completion(), lb.GradientDescent(0.1), steps=1, probes=[DistanceTo("ones", np.ones(30))])
+
+
+@pytest.mark.parametrize("tolerance", [0, 1, -0.1, float("nan"), "small"])
+def test_tolerances_are_between_zero_and_one(tolerance):
+    with pytest.raises(InputError, match=r"tolerance(=.* is not allowed: tolerance must be .*| must be a number)"):
+        NumericalRank(tolerance)
