@@ -4,6 +4,13 @@ from latebloom.theory import oracles
 from latebloom.theory.closed_form import L2Iteration
 from latebloom.theory.coherence import coherence, mutual_coherence, one_coherence
 from latebloom.theory.conditions import Condition, conditions_thm31, largest_stable_learning_rate
+from latebloom.theory.leverage import (
+    Leverage,
+    degrees_of_freedom,
+    expected_samples,
+    leverage_scores,
+    sampling_probabilities,
+)
 from latebloom.theory.lojasiewicz import (
     CLCheck,
     LocalCL,
@@ -12,6 +19,7 @@ from latebloom.theory.lojasiewicz import (
     local_cl_constant,
     smallest_cl_radius,
 )
+from latebloom.theory.nuclear_subgradient import Shrinking, WedinBound, shrinking_steps, wedin_bound
 from latebloom.theory.null_space import (
     RecoveryConstants,
     constants_thm33,
@@ -19,7 +27,17 @@ from latebloom.theory.null_space import (
     recovery_error_bound,
     robust_constant,
 )
-from latebloom.theory.oracles import OracleResult, basis_pursuit, lasso, least_squares, min_norm, recovers, ridge
+from latebloom.theory.oracles import (
+    NuclearResult,
+    OracleResult,
+    basis_pursuit,
+    lasso,
+    least_squares,
+    min_norm,
+    min_nuclear_norm,
+    recovers,
+    ridge,
+)
 from latebloom.theory.predictions import (
     Prediction,
     generalisation_delay,
@@ -28,44 +46,79 @@ from latebloom.theory.predictions import (
     memorisation_time,
     uniform_delay,
 )
+from latebloom.theory.rank_null_space import (
+    RankNullSpaceBound,
+    RelativeNullSpace,
+    constants_thm35,
+    null_space_relative,
+    rank_null_space_lower_bound,
+    robust_rank_constant,
+)
 from latebloom.theory.spectrum import Spectrum
+from latebloom.theory.thm34 import (
+    conditions_thm34,
+    memorisation_radius_thm34,
+    memorisation_step_thm34,
+    spectral_delay,
+)
 from latebloom.theory.thm36 import distance_bound_thm36, error_floor_thm36, rate_thm36
 
 __all__ = [
     "CLCheck",
     "Condition",
     "L2Iteration",
+    "Leverage",
     "LocalCL",
+    "NuclearResult",
     "OracleResult",
     "Prediction",
+    "RankNullSpaceBound",
     "RecoveryConstants",
+    "RelativeNullSpace",
+    "Shrinking",
     "Spectrum",
+    "WedinBound",
     "basis_pursuit",
     "cl_constant_linear",
     "coherence",
     "conditions_thm31",
+    "conditions_thm34",
     "constants_thm33",
+    "constants_thm35",
+    "degrees_of_freedom",
     "distance_bound_thm36",
     "error_floor_thm36",
+    "expected_samples",
     "generalisation_delay",
     "is_r_cl",
     "largest_stable_learning_rate",
     "lasso",
     "least_squares",
+    "leverage_scores",
     "local_cl_constant",
     "memorisation_radius_thm31",
+    "memorisation_radius_thm34",
     "memorisation_step_thm31",
+    "memorisation_step_thm34",
     "memorisation_time",
     "min_norm",
+    "min_nuclear_norm",
     "mutual_coherence",
     "null_space_constant",
+    "null_space_relative",
     "one_coherence",
     "oracles",
+    "rank_null_space_lower_bound",
     "rate_thm36",
     "recovers",
     "recovery_error_bound",
     "ridge",
     "robust_constant",
+    "robust_rank_constant",
+    "sampling_probabilities",
+    "shrinking_steps",
     "smallest_cl_radius",
+    "spectral_delay",
     "uniform_delay",
+    "wedin_bound",
 ]

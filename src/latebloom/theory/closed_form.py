@@ -19,6 +19,7 @@ class L2Iteration:
     With `X = U diag(σ) Vᵀ`, mode k moves as `c_k(t) = ĉ_k + (1 - α(σ_k² + β))^t (c_k(0) - ĉ_k)` with
     `ĉ_k = σ_k (Uᵀy)_k / (σ_k² + β)`, and the part of the start in the kernel of X as `(1 - αβ)^t`.
     Step 0 is the start. A learning rate past stability is allowed: the iterates then grow, as they would.
+    A matrix is given as its entries row by row.
 
     >>> from latebloom.problems import LinearRegression
     >>> problem = LinearRegression([[1.0, 1.0]], [2.0], init=[10.0, -10.0])
@@ -36,9 +37,9 @@ class L2Iteration:
         self.learning_rate = check_number("learning_rate", learning_rate, above=0)
         self.weight_decay = check_number("weight_decay", weight_decay, least=0)
         self._targets = np.asarray(problem.targets)
-        self._truth = np.asarray(problem.truth)
+        self._truth = np.asarray(problem.truth).ravel()
         self._spectrum = Spectrum.of(np.asarray(problem.design))
-        start, spectrum = np.asarray(problem.init()), self._spectrum
+        start, spectrum = np.asarray(problem.init()).ravel(), self._spectrum
         self._measures = spectrum.left.T @ self._targets
         self._end = spectrum.sigma * self._measures / (spectrum.sigma**2 + self.weight_decay)
         self._begin = spectrum.right.T @ start

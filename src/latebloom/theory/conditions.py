@@ -72,14 +72,15 @@ def conditions_thm31(
         "learning_rate", "α σ_max(XᵀX) < 2", learning_rate * largest, 2.0, learning_rate * largest < 2, THM31
     )
     weak = Condition("strength", "β √n < σ_max(XᵀX)", scaled, largest, scaled < largest, THM31)
-    return [step, weak, *_noise_conditions(problem, spectrum, learning_rate, strength, noise_constant)]
+    return [step, weak, *noise_conditions(problem, spectrum, learning_rate, strength, noise_constant)]
 
 
-def _noise_conditions(
+def noise_conditions(
     problem: AbstractLinear, spectrum: Spectrum, learning_rate: float, strength: float, constant: float
 ) -> list[Condition]:
+    """The three printed bounds on the noise, each as the constant C it needs."""
     # y - X a* and not a stored noise: it is defined for any problem with a truth.
-    noise = np.asarray(problem.targets) - np.asarray(problem.design) @ np.asarray(problem.truth)
+    noise = np.asarray(problem.targets) - np.asarray(problem.design) @ np.asarray(problem.truth).ravel()
     modes = spectrum.left.T @ noise
     seen = float(np.sum((spectrum.sigma * modes) ** 2))
     needed = {

@@ -99,10 +99,10 @@ def memorisation_step_thm31(problem: Any, learning_rate: float, strength: float)
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Eq. 78 with p = 2.
     """
     problem = require_linear(problem, "memorisation_step_thm31")
-    learning_rate, strength = _check_pair(learning_rate, strength)
+    learning_rate, strength = check_pair(learning_rate, strength)
     spectrum = Spectrum.of(np.asarray(problem.design))
-    rho = _stable_contraction(spectrum, learning_rate)
-    away = np.asarray(problem.init()) - least_squares(problem).solution
+    rho = stable_contraction(spectrum, learning_rate)
+    away = (np.asarray(problem.init()) - least_squares(problem).solution).ravel()
     ratio = (1 - rho) * np.linalg.norm(spectrum.row_part(away)) / (learning_rate * strength * math.sqrt(spectrum.size))
     step = float(math.ceil(math.log1p(ratio) / -math.log(rho))) if rho > 0 else 1.0
     return Prediction(
@@ -131,11 +131,11 @@ def memorisation_radius_thm31(
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Theorem 3.1, first statement.
     """
     problem = require_linear(problem, "memorisation_radius_thm31")
-    learning_rate, strength = _check_pair(learning_rate, strength)
+    learning_rate, strength = check_pair(learning_rate, strength)
     spectrum = Spectrum.of(np.asarray(problem.design))
     if as_printed and spectrum.has_kernel:
         return math.inf
-    rho = _stable_contraction(spectrum, learning_rate)
+    rho = stable_contraction(spectrum, learning_rate)
     return 2 * learning_rate * strength * math.sqrt(spectrum.size) / (1 - rho)
 
 
@@ -154,8 +154,8 @@ def generalisation_delay(
 
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Theorem 3.1.
     """
-    distance = _from_memorised_to_truth(problem, params, "generalisation_delay")
-    learning_rate, strength = _check_pair(learning_rate, strength)
+    distance = from_memorised_to_truth(problem, params, "generalisation_delay")
+    learning_rate, strength = check_pair(learning_rate, strength)
     step = float(distance @ distance) / (learning_rate * strength * check_number("eta", eta, above=0))
     return Prediction(
         name="delay",
@@ -180,8 +180,8 @@ def uniform_delay(problem: Any, learning_rate: float, strength: float, *, params
 
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", caption of Figure 4.
     """
-    distance = _from_memorised_to_truth(problem, params, "uniform_delay")
-    learning_rate, strength = _check_pair(learning_rate, strength)
+    distance = from_memorised_to_truth(problem, params, "uniform_delay")
+    learning_rate, strength = check_pair(learning_rate, strength)
     step = float(np.abs(distance).max()) / (learning_rate * strength)
     return Prediction(
         name="delay",
@@ -193,20 +193,23 @@ def uniform_delay(problem: Any, learning_rate: float, strength: float, *, params
     )
 
 
-def _from_memorised_to_truth(problem: Any, params: Any, who: str) -> np.ndarray:
+def from_memorised_to_truth(problem: Any, params: Any, who: str) -> np.ndarray:
+    """`a_t1 - a*` as a vector; without `params`, from the least-squares solution closest to the start."""
     problem = require_linear(problem, who)
     truth = known_truth(problem, who)
     memorised = least_squares(problem, problem.init()).solution if params is None else np.asarray(params)
     if memorised.shape != truth.shape:
-        raise InputError(f"params has shape {memorised.shape}: {who} needs one entry a column, shape {truth.shape}")
-    return memorised - truth
+        raise InputError(f"params has shape {memorised.shape}: {who} needs the shape of the truth, {truth.shape}")
+    return (memorised - truth).ravel()
 
 
-def _check_pair(learning_rate: float, strength: float) -> tuple[float, float]:
+def check_pair(learning_rate: float, strength: float) -> tuple[float, float]:
+    """A learning rate and a strength, both positive."""
     return check_number("learning_rate", learning_rate, above=0), check_number("strength", strength, above=0)
 
 
-def _stable_contraction(spectrum: Spectrum, learning_rate: float) -> float:
+def stable_contraction(spectrum: Spectrum, learning_rate: float) -> float:
+    """The contraction `|I - α XᵀX|` on the row space, refused if it is none."""
     rho = spectrum.contraction(learning_rate)
     if rho >= 1:
         most = 2 / spectrum.sigma[0] ** 2

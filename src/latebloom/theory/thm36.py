@@ -59,4 +59,4 @@ def error_floor_thm36(problem: Any) -> float:
     """
     problem = require_linear(problem, "error_floor_thm36")
     truth = known_truth(problem, "error_floor_thm36")
-    return float(np.linalg.norm(Spectrum.of(np.asarray(problem.design)).null_part(truth)))
+    return float(np.linalg.norm(Spectrum.of(np.asarray(problem.design)).null_part(truth.ravel())))

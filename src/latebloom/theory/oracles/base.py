@@ -15,7 +15,7 @@ from latebloom.problems.base import AbstractLinear, check_array
 class OracleResult:
     """Where theory says a phase ends, with the evidence.
 
-    - `solution`: the vector that the design measures; NaN where there is none (`solved` is false).
+    - `solution`: the array that the design measures, vector or matrix; NaN where there is none (`solved` is false).
     - `value`: the objective at `solution`.
     - `gap`: the certificate at `solution`, relative; zero proves optimality.
     - `certificate`: what `gap` measures. `method`: how the solution was found.
@@ -39,9 +39,9 @@ class OracleResult:
 
 
 def measured(problem: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
-    """The design matrix `X` and the targets `y` of a problem that measures a vector linearly.
+    """The design matrix `X` and the targets `y` of a problem that measures a vector or a matrix linearly.
 
-    Depth plays no part: the oracles speak of the measured vector `a`, however it is parametrised.
+    Depth plays no part: the oracles speak of the measured array `a`, however it is parametrised.
 
     >>> from latebloom.problems import LinearRegression
     >>> measured(LinearRegression([[1.0, 2.0]], [3.0]), "this")
@@ -55,6 +55,11 @@ def measured(problem: Any, who: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(problem.design, dtype=np.float64), np.asarray(problem.targets, dtype=np.float64)
 
 
+def shaped(problem: AbstractLinear, solution: np.ndarray) -> np.ndarray:
+    """A solution in the shape of what the problem measures."""
+    return solution.reshape(problem.truth.shape)
+
+
 def recovers(result: OracleResult, truth: Any, *, tolerance: float = 1e-6) -> bool:
     """Whether the oracle's point is the truth: `|a - a*| <= tolerance |a*|`.
 
@@ -65,7 +70,7 @@ def recovers(result: OracleResult, truth: Any, *, tolerance: float = 1e-6) -> bo
     (True, False)
     """
     tolerance = check_number("tolerance", tolerance, above=0)
-    truth = check_array("truth", truth, ndim=1)
+    truth = check_array("truth", truth)
     return bool(result.solved and np.linalg.norm(result.solution - truth) <= tolerance * np.linalg.norm(truth))
 
 

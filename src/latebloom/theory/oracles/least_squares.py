@@ -9,7 +9,7 @@ import numpy as np
 
 from latebloom.errors import InputError
 from latebloom.problems.base import check_array
-from latebloom.theory.oracles.base import OracleResult, measured, relative
+from latebloom.theory.oracles.base import OracleResult, measured, relative, shaped
 
 
 def least_squares(problem: Any, start: Any = None) -> OracleResult:
@@ -32,7 +32,7 @@ def least_squares(problem: Any, start: Any = None) -> OracleResult:
     residual = design @ solution - targets
     scale = np.linalg.norm(design, 2) * max(np.linalg.norm(targets), np.linalg.norm(design @ start))
     return OracleResult(
-        solution=solution,
+        solution=shaped(problem, solution),
         value=float(residual @ residual / 2),
         gap=relative(float(np.linalg.norm(design.T @ residual)), float(scale)),
         certificate="KKT residual |Xᵀ(Xa - y)| / (|X| max(|y|, |X start|))",
@@ -58,10 +58,10 @@ def min_norm(problem: Any) -> OracleResult:
 def _start(start: Any, size: int) -> np.ndarray:
     if start is None:
         return np.zeros(size)
-    start = check_array("start", start, ndim=1)
-    if len(start) != size:
+    start = check_array("start", start)
+    if start.size != size:
         raise InputError(
-            f"start has {len(start)} entries and design {size} columns: give one a column, "
+            f"start has {start.size} entries and design {size} columns: give one a column, "
             "e.g. problem.end_to_end(problem.init())"
         )
-    return start
+    return start.ravel()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latebloom.errors import check_number
-from latebloom.theory.oracles.base import OracleResult, measured, relative
+from latebloom.theory.oracles.base import OracleResult, measured, relative, shaped
 
 
 def ridge(problem: Any, weight_decay: float) -> OracleResult:
@@ -31,7 +31,7 @@ def ridge(problem: Any, weight_decay: float) -> OracleResult:
     residual = design @ solution - targets
     gradient = design.T @ residual + weight_decay * solution
     return OracleResult(
-        solution=solution,
+        solution=shaped(problem, solution),
         value=float(residual @ residual + weight_decay * solution @ solution) / 2,
         gap=relative(float(np.linalg.norm(gradient)), float(sigma[0] * np.linalg.norm(targets))),
         certificate="KKT residual |Xᵀ(Xa - y) + weight_decay a| / (|X| |y|)",
