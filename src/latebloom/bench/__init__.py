@@ -15,6 +15,7 @@ _HOMES = {
     "batch": "latebloom.bench.batch",
     "start-up": "latebloom.bench.start_up",
     "oracle": "latebloom.bench.oracle",
+    "low-rank": "latebloom.bench.low_rank",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -24,7 +25,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank']
     """
     return list(_HOMES)
 

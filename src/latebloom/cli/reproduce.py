@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids from `latebloom list`, or a paper: beyond-l2.")]
 SomeIds = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Ids or papers; everything by default.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Another draw than the entry's own.")]
-Seeds = Annotated[int | None, typer.Option("--seeds", min=1, help="Repeat over this many draws and report rates.")]
+Seeds = Annotated[
+    int | None, typer.Option("--seeds", min=1, help="Repeat over this many draws, from 0 on, and report rates.")
+]
 Full = Annotated[bool, typer.Option("--full", help="The paper's full size, where the everyday one is smaller.")]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures go.")]
 
@@ -60,8 +62,8 @@ def _reports(
 
     reports = []
     for number, entry in enumerate(chosen, start=1):
-        first = entry.seed if seed is None else seed
-        draws = range(first, first + (seeds or 1))
+        # One draw is the entry's own, which may have been chosen; several are a sample, and start at 0.
+        draws = range(seeds) if seeds else (entry.seed if seed is None else seed,)
         log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} (about {entry.seconds:g} s if not in the store)")
         reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out))
     return reports

@@ -1,12 +1,19 @@
 """Grokking Beyond the Euclidean Norm of Model Parameters, figure by figure."""
 
 from latebloom.catalog.beyond_l2 import (
+    app_f2,
+    app_g2,
     fig3,
     fig4,
+    fig5,
+    fig6,
     fig7,
+    fig8,
     fig9,
     fig12,
     fig13,
+    fig14,
+    fig15,
     fig16,
     fig17,
     fig18,
@@ -14,18 +21,21 @@ from latebloom.catalog.beyond_l2 import (
     fig20,
     fig21,
     fig22,
+    fig23,
     fig24,
     fig25,
     fig26,
     fig27,
     fig28,
+    fig29,
     thm3_1,
+    thm3_4,
     thm3_6,
 )
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
-    *(fig3, fig4, fig7, fig9, fig12, fig13, fig16, fig17, fig18, fig19, fig20),
-    *(fig21, fig22, fig24, fig25, fig26, fig27, fig28, thm3_1, thm3_6),
+    *(fig3, fig4, fig5, fig6, fig7, fig8, fig9, fig12, fig13, fig14, fig15, fig16, fig17, fig18, fig19, fig20),
+    *(fig21, fig22, fig23, fig24, fig25, fig26, fig27, fig28, fig29, thm3_1, thm3_4, thm3_6, app_f2, app_g2),
 )
 EXPERIMENTS = tuple(module.EXPERIMENT for module in MODULES)

@@ -12,12 +12,13 @@ from latebloom.catalog.base import Evidence
 
 if TYPE_CHECKING:
     from latebloom.methods import AbstractMethod
-    from latebloom.problems import SparseRecovery
+    from latebloom.problems import AbstractLinear, SparseRecovery
     from latebloom.run import Run
     from latebloom.training import Job
 
 LEARNING_RATE = 0.1
 STRENGTH = 1e-5
+ETAS = np.geomspace(1e-3, 1.0, 25)  # the precisions at which the delays of Theorems 3.1 and 3.4 are tried
 PRINTED: dict[str, Any] = {
     "dimension n": 100,
     "sparsity s": 5,
@@ -99,6 +100,19 @@ def first_step(run: Run, condition: np.ndarray) -> int | None:
     """The first recorded step at which a condition on the records holds."""
     hits = np.flatnonzero(condition)
     return int(run["step"][hits[0]]) if len(hits) else None
+
+
+def times_to_gap(
+    run: Run, gaps: np.ndarray, problem: AbstractLinear, learning_rate: float, strength: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """For every η of `ETAS`: the first record after t1 with a gap of at most η/2, and the theorem's t1 + Δt(η)."""
+    start = t1(run) or 0
+    after = run["step"] >= start
+    reached = [np.flatnonzero(gaps[after] <= eta / 2) for eta in ETAS]
+    measured = [run["step"][after][hits[0]] if len(hits) else np.inf for hits in reached]
+    params = run["components"][after][0].reshape(problem.truth.shape)
+    delays = [lb.theory.generalisation_delay(problem, learning_rate, strength, eta=eta, params=params) for eta in ETAS]
+    return np.array(measured, dtype=float), start + np.array([delay.step for delay in delays])
 
 
 def log_slope(x: Iterable[float], y: Iterable[float]) -> float:

@@ -10,12 +10,14 @@ import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
 from latebloom.catalog.beyond_l2.common import (
     COLUMNS_NOTE,
+    ETAS,
     LEARNING_RATE,
     PRINTED,
     STRENGTH,
     problem_of,
     sparse_job,
     t1,
+    times_to_gap,
     truth_of,
 )
 from latebloom.figures import panels
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from latebloom.training import Job
 
 NAME, CONSTANTS = "l1", "constants"
-ETAS = np.geomspace(1e-3, 1.0, 25)
 
 
 def jobs(request: Request) -> dict[str, Job]:
@@ -83,18 +84,9 @@ def predicts_memorisation(evidence: Evidence) -> Measured:
 
 def true_times(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """For every η: the first record after t1 with |a|_1 - |a*|_1 ≤ η/2, and t1 + Δt(η)."""
-    run, truth = evidence.runs[NAME], truth_of(evidence, NAME)
-    start = t1(run) or 0
-    after = run["step"] >= start
-    gaps, steps = run["l1_norm"][after] - np.abs(truth).sum(), run["step"][after]
-    params = run["components"][after][0]
-    reached = [np.flatnonzero(gaps <= eta / 2) for eta in ETAS]
-    measured = np.array([steps[hits[0]] if len(hits) else np.inf for hits in reached], dtype=float)
-    problem = problem_of(evidence, NAME)
-    delays = [
-        lb.theory.generalisation_delay(problem, LEARNING_RATE, STRENGTH, eta=eta, params=params).step for eta in ETAS
-    ]
-    return measured, start + np.asarray(delays, dtype=float)
+    run, problem = evidence.runs[NAME], problem_of(evidence, NAME)
+    gaps = run["l1_norm"] - np.abs(truth_of(evidence, NAME)).sum()
+    return times_to_gap(run, gaps, problem, LEARNING_RATE, STRENGTH)
 
 
 def delay_is_enough(evidence: Evidence) -> Measured:
