@@ -8,13 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latebloom.errors import InputError
-from latebloom.problems.low_rank import low_rank_matrix
+from latebloom.problems.low_rank import assembled, low_rank_factors
 from latebloom.theory.leverage import (
     degrees_of_freedom,
     expected_samples,
     leverage_scores,
     sampling_probabilities,
 )
+
+
+def planted(*args, **options):
+    return assembled(*low_rank_factors(*args, **options))
 
 
 def orthogonal(size, seed):
@@ -37,7 +41,7 @@ def test_closed_form_the_two_ends_of_the_scale():
 
 
 def test_independent_scores_by_projections():
-    matrix = low_rank_matrix((7, 5), 2, "gaussian", seed=3)
+    matrix = planted((7, 5), 2, "gaussian", seed=3)
     scores = leverage_scores(matrix)
     rows = np.diag(matrix @ np.linalg.pinv(matrix, rcond=1e-10))
     columns = np.diag(np.linalg.pinv(matrix, rcond=1e-10) @ matrix)
@@ -49,7 +53,7 @@ def test_independent_scores_by_projections():
 @given(st.integers(1, 7), st.integers(1, 7), st.integers(1, 7), st.integers(0, 10**6))
 def test_the_scores_have_mean_one_and_bound_mu1(rows, columns, rank, seed):
     rank = min(rank, rows, columns)
-    scores = leverage_scores(low_rank_matrix((rows, columns), rank, "gaussian", seed=seed), rank)
+    scores = leverage_scores(planted((rows, columns), rank, "gaussian", seed=seed), rank)
     assert scores.rank == rank
     assert scores.rows.mean() == pytest.approx(1)
     assert scores.columns.mean() == pytest.approx(1)
@@ -58,7 +62,7 @@ def test_the_scores_have_mean_one_and_bound_mu1(rows, columns, rank, seed):
 
 
 def test_other_bases_are_the_standard_ones_of_the_turned_matrix():
-    matrix, left, right = low_rank_matrix((6, 8), 2, seed=0), orthogonal(6, 1), orthogonal(8, 2)
+    matrix, left, right = planted((6, 8), 2, seed=0), orthogonal(6, 1), orthogonal(8, 2)
     found, turned = leverage_scores(matrix, left=left, right=right), leverage_scores(left.T @ matrix @ right)
     np.testing.assert_allclose(found.rows, turned.rows, atol=1e-12)
     np.testing.assert_allclose(found.columns, turned.columns, atol=1e-12)
@@ -79,7 +83,7 @@ def test_closed_form_degrees_of_freedom():
     assert degrees_of_freedom((10, 10), 2) == 36
     assert degrees_of_freedom((4, 7), 4) == 28  # full rank: every entry
     assert degrees_of_freedom((4, 7), 0) == 0
-    tangent = np.linalg.matrix_rank(_tangent_directions(low_rank_matrix((5, 6), 2, seed=0), 2))
+    tangent = np.linalg.matrix_rank(_tangent_directions(planted((5, 6), 2, seed=0), 2))
     assert tangent == degrees_of_freedom((5, 6), 2)
 
 
@@ -104,10 +108,10 @@ def test_closed_form_sampling_probabilities():
 
 def test_published_constant_one_observes_nearly_everything_at_the_size_of_the_experiments():
     assert (sampling_probabilities(np.ones((10, 10)), rank=1) == 1).all()
-    shares = [expected_samples(low_rank_matrix((10, 10), 2, seed=seed)) / 100 for seed in range(20)]
+    shares = [expected_samples(planted((10, 10), 2, seed=seed)) / 100 for seed in range(20)]
     assert min(shares) > 0.9
     assert min(shares) < 1  # but not everything: p < 1 where μ_i + ν_j < 0.557
-    larger = expected_samples(low_rank_matrix((100, 100), 2, seed=0)) / 1e4
+    larger = expected_samples(planted((100, 100), 2, seed=0)) / 1e4
     assert larger < 0.85
 
 
