@@ -10,7 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from latebloom import figures, methods, penalties, probes, problems, theory
+    from latebloom import figures, flows, methods, penalties, probes, problems, theory
+    from latebloom.flows import FlowJob, flow
     from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
@@ -50,6 +51,9 @@ _HOMES = {
     "Milestones": "latebloom.milestones",
     "Outcome": "latebloom.outcome",
     "Run": "latebloom.run",
+    "FlowJob": "latebloom.flows",
+    "flow": "latebloom.flows",
+    "flows": "latebloom.flows",
     "load": "latebloom.keep",
     "save": "latebloom.keep",
     "Store": "latebloom.store",
@@ -61,6 +65,7 @@ __all__ = [
     "L1",
     "L2",
     "AcceleratedProximalGradient",
+    "FlowJob",
     "GradientDescent",
     "Job",
     "L2Norm",
@@ -75,6 +80,8 @@ __all__ = [
     "Run",
     "Store",
     "figures",
+    "flow",
+    "flows",
     "load",
     "methods",
     "oracles",

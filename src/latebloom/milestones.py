@@ -28,10 +28,13 @@ class Watch:
 
 @dataclass(frozen=True)
 class Crossing:
-    """A passage from above to below the threshold, seen on records `bracket`; `step` is exact if `pinned`."""
+    """A passage from above to below the threshold, seen on records `bracket`; `step` is exact if `pinned`.
 
-    step: int
-    bracket: tuple[int, int]
+    In a flow it is a time, located on the solver's dense output.
+    """
+
+    step: float
+    bracket: tuple[float, float]
     pinned: bool = False
 
 
@@ -44,6 +47,7 @@ class Milestone:
       between two records is not seen there.
     - `lost`: the record at which the value was found above the threshold again, if it was.
     - `censored`: the run ended without a crossing; then the milestone is later than `last_step`, if ever.
+    - `clock`: what the numbers count, "step" in `train` and "time" in a flow.
     """
 
     name: str
@@ -51,25 +55,41 @@ class Milestone:
     threshold: float
     first: Crossing | None
     stable: Crossing | None
-    lost: int | None
-    last_step: int
+    lost: float | None
+    last_step: float
+    clock: str = "step"
 
     @property
     def censored(self) -> bool:
         return self.first is None
 
     @property
-    def step(self) -> int | None:
-        """The step of the first crossing, exact where it was pinned."""
+    def when(self) -> float | None:
+        """The first crossing on the run's own clock, exact where it was pinned."""
         return None if self.first is None else self.first.step
 
-    def to_json(self, learning_rate: float) -> dict[str, Any] | None:
-        """The milestone as `reproduce --json` shows it; null if censored."""
+    @property
+    def step(self) -> int | None:
+        """The step of the first crossing, None in a flow."""
+        return int(self.first.step) if self.first is not None and self.clock == "step" else None
+
+    @property
+    def time(self) -> float | None:
+        """The time of the first crossing in a flow, None in an iteration (whose learning rate it does not know)."""
+        return self.when if self.clock == "time" else None
+
+    def to_json(self, learning_rate: float | None) -> dict[str, Any] | None:
+        """The milestone as `reproduce --json` shows it; null if censored.
+
+        A flow without a learning rate knows no steps.
+        """
         if self.first is None:
             return None
+        when = self.first.step
+        steps = when if self.clock == "step" else when / learning_rate if learning_rate else None
         return {
-            "step": self.first.step,
-            "time": self.first.step * learning_rate,
+            "step": steps,
+            "time": when if self.clock == "time" else when * (learning_rate or 1.0),
             "bracket": list(self.first.bracket),
             "pinned": self.first.pinned,
             "threshold": self.threshold,
@@ -81,10 +101,13 @@ class Milestone:
 
     def __str__(self) -> str:
         if self.first is None:
-            return f"not {self.name} by step {self.last_step:,} ({self.column} ≤ {self.threshold:g})"
+            return f"not {self.name} by {self._at(self.last_step)} ({self.column} ≤ {self.threshold:g})"
         low, high = self.first.bracket
-        where = f"{self.name} at step {self.first.step:,}" + ("" if self.first.pinned else f" [{low:,}, {high:,}]")
-        return where if self.lost is None else f"{where}, lost again by step {self.lost:,}"
+        where = f"{self.name} at {self._at(self.first.step)}" + ("" if self.first.pinned else f" [{low:,}, {high:,}]")
+        return where if self.lost is None else f"{where}, lost again by {self._at(self.lost)}"
+
+    def _at(self, when: float) -> str:
+        return f"step {when:,}" if self.clock == "step" else f"time {when:.5g}"
 
 
 @dataclass(frozen=True)
@@ -96,22 +119,22 @@ class Milestones:
     sharpness: float | None
 
     @property
-    def delay(self) -> int | None:
-        """`t2 - t1` in steps."""
+    def delay(self) -> float | None:
+        """`t2 - t1` on the run's clock."""
         if self.memorised is None or self.generalised is None:
             return None
-        if self.memorised.step is None or self.generalised.step is None:
+        if self.memorised.when is None or self.generalised.when is None:
             return None
-        return self.generalised.step - self.memorised.step
+        return self.generalised.when - self.memorised.when
 
     @property
     def ratio(self) -> float | None:
         """`t2 / t1`; None where it is not defined."""
-        if self.delay is None or self.memorised is None or not self.memorised.step:
+        if self.delay is None or self.memorised is None or not self.memorised.when:
             return None
-        return (self.memorised.step + self.delay) / self.memorised.step
+        return (self.memorised.when + self.delay) / self.memorised.when
 
-    def to_json(self, learning_rate: float) -> dict[str, Any]:
+    def to_json(self, learning_rate: float | None) -> dict[str, Any]:
         both = {"memorised": self.memorised, "generalised": self.generalised}
         shown: dict[str, Any] = {k: None if m is None else m.to_json(learning_rate) for k, m in both.items()}
         return shown | {"delay": self.delay, "sharpness": self.sharpness}
@@ -154,12 +177,12 @@ def _crossing(steps: np.ndarray, index: int) -> Crossing:
 
 def sharpness(steps: np.ndarray, test: np.ndarray, memorised: Milestone, generalised: Milestone) -> float | None:
     """`t_half / t2`: how much of the way to t2 had passed when the test error had halved since t1 (1 is a cliff)."""
-    if memorised.step is None or generalised.step is None or generalised.step <= memorised.step:
+    if memorised.when is None or generalised.when is None or generalised.when <= memorised.when:
         return None
     steps, test = np.asarray(steps), np.asarray(test)
-    after = np.flatnonzero(steps >= memorised.step)
+    after = np.flatnonzero(steps >= memorised.when)
     halved = after[test[after] <= test[after[0]] / 2]
-    return float(min(steps[halved[0]], generalised.step) / generalised.step) if len(halved) else None
+    return float(min(steps[halved[0]], generalised.when) / generalised.when) if len(halved) else None
 
 
 def pin(milestone: Milestone, *, first: int, stable: int) -> Milestone:

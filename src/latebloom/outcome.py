@@ -19,10 +19,10 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """An ending, the step it happened at, and the sentence that says what to make of it."""
+    """An ending, the step (in a flow, the time) it happened at, and the sentence that says what to make of it."""
 
     ending: Ending
-    step: int
+    step: float
     sentence: str
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ from latebloom import figures
 from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.errors import LatebloomError
 from latebloom.figures.style import style
+from latebloom.flows import FlowJob, run_flows
 from latebloom.keep import revive
 from latebloom.plain import plain
 from latebloom.run import Run
 from latebloom.store import LiveRun, Store, run_key
 from latebloom.training import Job, run_jobs
+
+AnyJob = Job | FlowJob
 
 
 class InterruptedWork(LatebloomError):
@@ -149,11 +152,11 @@ def judge(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     return Verdict(claim, values, held >= needed * len(measured), held, len(measured))
 
 
-def _runs(label: str, jobs: Sequence[Job], store: Store):
+def _runs(label: str, jobs: Sequence[AnyJob], store: Store):
     """A run for every job, from the store where it is there; and how many were computed."""
     keys = [run_key(job.configuration()) for job in jobs]
     found: dict[str, Run] = {}
-    missing: dict[str, Job] = {}
+    missing: dict[str, AnyJob] = {}
     for key, job in zip(keys, jobs, strict=True):
         if key in found or key in missing:
             continue
@@ -167,7 +170,7 @@ def _runs(label: str, jobs: Sequence[Job], store: Store):
     return iter([found[key] for key in keys]), len(missing)
 
 
-def compute(jobs: Sequence[Job], store: Store, *, label: str = "training") -> list[Run]:
+def compute(jobs: Sequence[AnyJob], store: Store, *, label: str = "training") -> list[Run]:
     """Runs jobs and keeps every one of them, streaming the records to the store while they are made."""
     live: dict[int, LiveRun] = {}
 
@@ -177,7 +180,7 @@ def compute(jobs: Sequence[Job], store: Store, *, label: str = "training") -> li
         live[number].append(rows)
 
     try:
-        runs = run_jobs(jobs, label=label, on_records=on_records)
+        runs = _run_all(jobs, label, on_records)
         for number, run in enumerate(runs):
             if run is not None:
                 columns, summary, arrays = run.to_stored()
@@ -195,7 +198,20 @@ def compute(jobs: Sequence[Job], store: Store, *, label: str = "training") -> li
     return finished
 
 
-def compute_one(job: Job, store: Store) -> Run:
+def _run_all(jobs: Sequence[AnyJob], label: str, on_records: Callable[[int, dict[str, np.ndarray]], None]):
+    """Iterations first, then flows, each kind in one batch; the runs in the order of the jobs."""
+    runs: list[Run | None] = [None] * len(jobs)
+    for kind, run in ((Job, run_jobs), (FlowJob, run_flows)):
+        numbers = [number for number, job in enumerate(jobs) if isinstance(job, kind)]
+        if numbers:
+            batch: Any = [jobs[number] for number in numbers]
+            made = run(batch, label=label, on_records=lambda n, rows, numbers=numbers: on_records(numbers[n], rows))
+            for number, result in zip(numbers, made, strict=True):
+                runs[number] = result
+    return runs
+
+
+def compute_one(job: AnyJob, store: Store) -> Run:
     """The run of one job, from the store if it is there."""
     runs, _ = _runs("training", [job], store)
     return next(runs)

@@ -27,7 +27,8 @@ class Run:
     """One simulation: every number in it is evaluated at the recorded step, the last record at `params`.
 
     `columns` holds `step`, `time = step · learning_rate`, `slow_time = strength · time` (one strength)
-    and a column for every probe; vector probes are matrices with a row a record.
+    and a column for every probe; vector probes are matrices with a row a record. A flow has `step = time /
+    learning_rate` only if it was told a learning rate.
     """
 
     configuration: dict[str, Any]
@@ -36,6 +37,11 @@ class Run:
     outcome: Outcome
     milestones: Milestones
     provenance: dict[str, Any]
+
+    @property
+    def clock(self) -> str:
+        """What the run counts: "step" for an iteration, "time" for a flow."""
+        return "time" if "flow" in self.configuration else "step"
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in self.columns:
@@ -47,9 +53,9 @@ class Run:
         """The last record of every scalar column."""
         return {name: float(values[-1]) for name, values in self.columns.items() if values.ndim == 1}
 
-    def at(self, step: int) -> dict[str, Any]:
-        """The last record at or before `step`."""
-        row = int(np.searchsorted(self.columns["step"], step, side="right")) - 1
+    def at(self, when: float) -> dict[str, Any]:
+        """The last record at or before a step (in a flow, a time)."""
+        row = int(np.searchsorted(self.columns[self.clock], when, side="right")) - 1
         return {name: values[max(row, 0)] for name, values in self.columns.items()}
 
     def to_frame(self) -> pd.DataFrame:

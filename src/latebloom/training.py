@@ -51,7 +51,7 @@ class Job:
     def __post_init__(self):
         _check_kinds(self.problem, self.method, self.penalty)
         probes = (self.probes,) if isinstance(self.probes, AbstractProbe) else tuple(self.probes)
-        object.__setattr__(self, "probes", _check_probes(probes))
+        object.__setattr__(self, "probes", check_probes(probes))
         object.__setattr__(self, "steps", check_count("steps", self.steps, least=0, most=2**62))
         check_count("records_per_decade", self.records_per_decade)
         if self.until is not None:
@@ -206,7 +206,8 @@ def _check_kinds(problem: object, method: object, penalty: object) -> None:
         raise InputError(f"penalty must be a penalty record such as L1(1e-5), not {type(penalty).__name__}")
 
 
-def _check_probes(probes: Sequence[AbstractProbe]) -> tuple[AbstractProbe, ...]:
+def check_probes(probes: Sequence[AbstractProbe]) -> tuple[AbstractProbe, ...]:
+    """Probes that write different columns."""
     columns: dict[str, AbstractProbe] = {probe.column: probe for probe in ALWAYS}
     for probe in probes:
         if not isinstance(probe, AbstractProbe):
@@ -253,7 +254,7 @@ def _assemble(job: Job, result: LaneResult, seconds: float) -> Run:
         params=None if result.point is None else jax.tree.map(np.asarray, result.point.params),
         outcome=_outcome(job, int(columns["step"][-1]), result),
         milestones=Milestones(found[0], found[1] if measured else None, sharp if measured else None),
-        provenance=_provenance(seconds, result.steps_run) | {"learning_rate": _learning_rate(job.method)},
+        provenance=provenance(seconds, result.steps_run) | {"learning_rate": _learning_rate(job.method)},
     )
 
 
@@ -283,7 +284,8 @@ def _cause(job: Job, step: int) -> str:
     return f"learning_rate={rate:g} is probably too large; try {rate / 10:g}"
 
 
-def _provenance(seconds: float, gradients: int) -> dict[str, Any]:
+def provenance(seconds: float, gradients: int) -> dict[str, Any]:
+    """Where a run comes from: versions, machine, seconds and gradients."""
     return {"seconds": seconds, "gradients": gradients, **_surroundings()}
 
 

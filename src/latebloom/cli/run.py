@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ PenaltyText = Annotated[list[str] | None, typer.Option("--penalty", help="E.g. '
 ProbeText = Annotated[list[str] | None, typer.Option("--probe", help="E.g. 'gradient_ratio'; repeat for more.")]
 Steps = Annotated[int, typer.Option("--steps", min=0, help="How many steps.")]
 Until = Annotated[str | None, typer.Option("--until", help="Stop when 'memorised' or 'generalised'.")]
+Flow = Annotated[float | None, typer.Option("--flow", help="Integrate the gradient flow to this time instead.")]
 Memorised = Annotated[float, typer.Option("--memorised", help="Threshold on the train error.")]
 Generalised = Annotated[float, typer.Option("--generalised", help="Threshold on the test error.")]
 
@@ -27,28 +28,28 @@ def run(
     memorised: Memorised = 1e-3,
     generalised: Generalised = 1e-3,
     until: Until = None,
+    flow: Flow = None,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
     """Run one simulation of your own and keep it in the store."""
     use_compile_cache()
     from latebloom import methods, penalties, probes, problems
+    from latebloom.flows import FlowJob
     from latebloom.record import parse
     from latebloom.reproduce import compute_one, run_json
     from latebloom.store import run_key
     from latebloom.training import Job
 
     terms = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
-    job = Job(
-        parse(problem, problems.TABLE, "problem"),  # type: ignore[arg-type]
-        parse(method, methods.TABLE, "method"),  # type: ignore[arg-type]
-        (terms[0] if len(terms) == 1 else penalties.Sum(*terms)) if terms else None,  # type: ignore[arg-type]
-        steps,
-        tuple(parse(text, probes.TABLE, "probe") for text in probe or []),  # type: ignore[misc]
-        memorised,
-        generalised,
-        until,
-    )
+    what: Any = parse(problem, problems.TABLE, "problem")
+    preferred: Any = (terms[0] if len(terms) == 1 else penalties.Sum(*terms)) if terms else None  # type: ignore[arg-type]
+    measured: Any = tuple(parse(text, probes.TABLE, "probe") for text in probe or [])
+    if flow is None:
+        how: Any = parse(method, methods.TABLE, "method")
+        job = Job(what, how, preferred, steps, measured, memorised, generalised, until)
+    else:
+        job = FlowJob(what, preferred, flow, measured, memorised, generalised)
     result = compute_one(job, open_store(store))
     key = run_key(job.configuration())
     if as_json:

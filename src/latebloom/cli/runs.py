@@ -111,7 +111,10 @@ def _title(configuration: dict[str, Any]) -> str:
 
 def _first_step(summary: dict[str, Any], name: str) -> str:
     milestone = (summary.get("milestones") or {}).get(name) or {}
-    return f"{milestone['first']['step']:,}" if milestone.get("first") else ""
+    if not milestone.get("first"):
+        return ""
+    when = milestone["first"]["step"]
+    return f"{when:,}" if milestone.get("clock", "step") == "step" else f"time {when:.4g}"
 
 
 def _sentence(summary: dict[str, Any]) -> str:

@@ -24,6 +24,14 @@ def log_steps(axis: Axes, label: str = STEP_LABEL) -> None:
     axis.set_xlim(left=1)
 
 
+def log_clock(axis: Axes, run: Run) -> None:
+    """A logarithmic axis of the run's own clock: steps from 1 on, or the times that were recorded."""
+    log_steps(axis)
+    if run.clock == "time":
+        axis.set_xlabel("time $t$")
+        axis.set_xlim(left=float(run["time"][1]))
+
+
 def errors(
     axis: Axes,
     run: Run,
@@ -34,14 +42,14 @@ def errors(
     label: str = "relative error",
 ) -> None:
     """Train and test error against the step, with t1 and t2 and the thresholds that define them marked."""
-    axis.plot(run["step"], run["train_error"], color=TRAIN, label="train error")
-    axis.plot(run["step"], run["test_error"], color=TEST, label=test)
+    axis.plot(run[run.clock], run["train_error"], color=TRAIN, label="train error")
+    axis.plot(run[run.clock], run["test_error"], color=TEST, label=test)
     for milestone, colour in ((run.milestones.memorised, TRAIN), (run.milestones.generalised, TEST)):
         if log and milestone is not None:
             axis.axhline(milestone.threshold, color=colour, linewidth=0.6, linestyle=":", alpha=0.6)
     if log:
         axis.set_yscale("log")
-    log_steps(axis)
+    log_clock(axis, run)
     axis.set_ylabel(label)
     mark_milestones(axis, run)
     if legend:
@@ -52,12 +60,12 @@ def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
     """Thin vertical lines at the memorised and generalised steps."""
     marks = ((run.milestones.memorised, "$t_1$", TRAIN), (run.milestones.generalised, "$t_2$", TEST))
     for milestone, name, colour in marks:
-        if milestone is None or not milestone.step:  # none, or before the first step, which a log axis does not show
+        if milestone is None or not milestone.when:  # none, or before the first step, which a log axis does not show
             continue
-        axis.axvline(milestone.step, color=colour, linewidth=0.8, alpha=0.5)
+        axis.axvline(milestone.when, color=colour, linewidth=0.8, alpha=0.5)
         if names:
             place = axis.get_xaxis_transform()
-            axis.text(milestone.step, 1.0, name, transform=place, ha="center", va="bottom", color=colour, fontsize=7)
+            axis.text(milestone.when, 1.0, name, transform=place, ha="center", va="bottom", color=colour, fontsize=7)
 
 
 def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
@@ -68,20 +76,20 @@ def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
 
 def ratio(axis: Axes, run: Run) -> None:
     """Which force drives: the gradient ratio, with the level 1 dashed."""
-    axis.plot(run["step"], run["gradient_ratio"], color=NORM)
+    axis.plot(run[run.clock], run["gradient_ratio"], color=NORM)
     axis.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)
     axis.set_yscale("log")
-    log_steps(axis)
+    log_clock(axis, run)
     axis.set_ylabel(r"gradient ratio $|G|\,/\,(\beta|H|)$")
     mark_milestones(axis, run)
 
 
 def norm(axis: Axes, run: Run, column: str, label: str, limits: Sequence[tuple[float, str]] = ()) -> None:
     """A norm against the step, with where theory says it ends dashed."""
-    axis.plot(run["step"], run[column], color=NORM)
+    axis.plot(run[run.clock], run[column], color=NORM)
     for value, name in limits:
         axis.axhline(value, color=THEORY, linestyle="--", linewidth=0.9, label=name)
-    log_steps(axis)
+    log_clock(axis, run)
     axis.set_ylabel(label)
     mark_milestones(axis, run)
     if limits:
@@ -92,11 +100,11 @@ def components(axis: Axes, run: Run, truth: np.ndarray) -> None:
     """Every component of the vector: the support coloured with its true value dashed, the rest grey."""
     support = np.flatnonzero(truth)
     off = np.flatnonzero(truth == 0)
-    axis.plot(run["step"], run["components"][:, off], color=GREY, linewidth=0.4, alpha=0.5)
+    axis.plot(run[run.clock], run["components"][:, off], color=GREY, linewidth=0.4, alpha=0.5)
     for index in support:
-        (line,) = axis.plot(run["step"], run["components"][:, index], linewidth=1.1)
+        (line,) = axis.plot(run[run.clock], run["components"][:, index], linewidth=1.1)
         axis.axhline(truth[index], color=line.get_color(), linestyle="--", linewidth=0.7)
-    log_steps(axis)
+    log_clock(axis, run)
     axis.set_ylabel("components $a_i$")
     mark_milestones(axis, run)
 
@@ -104,10 +112,10 @@ def components(axis: Axes, run: Run, truth: np.ndarray) -> None:
 def family(axis: Axes, runs: Mapping[str, Run]) -> None:
     """Test errors of several runs, dark to light in their order, with the train errors dotted in the same colour."""
     for (label, run), colour in zip(runs.items(), shades(len(runs)), strict=True):
-        axis.plot(run["step"], run["test_error"], color=colour, label=label)
-        axis.plot(run["step"], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
+        axis.plot(run[run.clock], run["test_error"], color=colour, label=label)
+        axis.plot(run[run.clock], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
     axis.set_yscale("log")
-    log_steps(axis)
+    log_clock(axis, next(iter(runs.values())))
     axis.set_ylabel("relative error")
 
 

@@ -39,6 +39,11 @@ class AbstractPenalty(Record):
             f"ProximalGradient needs a penalty with a prox; {self!r} has none: use GradientDescent instead"
         )
 
+    @property
+    def smooth(self) -> bool:
+        """Whether it has a gradient everywhere, as a flow needs it."""
+        return False
+
     def check(self, params: Any) -> None:
         """Raises if the penalty cannot be put on such parameters."""
 

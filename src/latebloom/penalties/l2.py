@@ -35,3 +35,7 @@ class L2(AbstractPenalty):
     @property
     def strengths(self):
         return (self.strength,)
+
+    @property
+    def smooth(self) -> bool:
+        return True

@@ -60,3 +60,7 @@ class OnParts(AbstractPenalty):
     @property
     def strengths(self):
         return self.penalty.strengths
+
+    @property
+    def smooth(self) -> bool:
+        return self.penalty.smooth

@@ -74,3 +74,7 @@ class Sum(AbstractPenalty):
     @property
     def strengths(self):
         return tuple(s for term in self.terms for s in term.strengths)
+
+    @property
+    def smooth(self) -> bool:
+        return all(term.smooth for term in self.terms)

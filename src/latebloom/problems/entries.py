@@ -20,7 +20,9 @@ class UnobservedWarning(LatebloomWarning):
 
 
 class AbstractEntries(AbstractMatrix):
-    """Least squares on observed entries: `F(A) = Σ_observed (A_ij - y_ij)² / 2`.
+    """Least squares on observed entries: `F(A) = (weight / 2) Σ_observed (A_ij - y_ij)²`.
+
+    A weight of 2 is the sum of squares, 2/N the mean square. It scales time, and strengths against the data.
 
     `mask` is 1 where an entry is observed, `values` holds what was observed there and 0 elsewhere; both have the
     matrix's shape, so that problems with different entries, or different numbers of them, share one compiled program.
@@ -32,6 +34,7 @@ class AbstractEntries(AbstractMatrix):
     values: eqx.AbstractVar[jax.Array]
     left: eqx.AbstractVar[jax.Array | None]
     right: eqx.AbstractVar[jax.Array | None]
+    weight: eqx.AbstractVar[float]
 
     def turn(self, matrix: jax.Array) -> jax.Array:
         """The matrix in the measurement bases."""
@@ -42,14 +45,14 @@ class AbstractEntries(AbstractMatrix):
         return matrix if self.left is None or self.right is None else self.left @ matrix @ self.right.T
 
     def misfit(self, matrix: jax.Array) -> jax.Array:
-        """`y - A` at the observed entries with the sign of a residual, zero elsewhere."""
+        """`A - y` at the observed entries, zero elsewhere."""
         return self.mask * self.turn(matrix) - self.values
 
     def residuals(self, params: Params) -> jax.Array:
-        return self.misfit(self.end_to_end(params)).ravel()
+        return jnp.sqrt(self.weight) * self.misfit(self.end_to_end(params)).ravel()
 
     def matrix_gradient(self, matrix: jax.Array) -> jax.Array:
-        return self.turn_back(self.misfit(matrix))
+        return self.weight * self.turn_back(self.misfit(matrix))
 
     def train_error(self, params: Params) -> jax.Array:
         return relative_norm(self.misfit(self.end_to_end(params)), self.values)
@@ -61,7 +64,7 @@ class AbstractEntries(AbstractMatrix):
         return self.turn_back(jnp.where(self.mask > 0, self.values, self.turn(array)))
 
     def sharpness(self) -> float:
-        return 1.0
+        return float(self.weight)
 
     @property
     def entries(self) -> np.ndarray:
@@ -70,8 +73,8 @@ class AbstractEntries(AbstractMatrix):
 
     @property
     def targets(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The observed values, in the order of `entries`."""
-        return np.asarray(self.values)[np.asarray(self.mask) > 0]
+        """The observed values times √weight, in the order of `entries`."""
+        return np.sqrt(self.weight) * np.asarray(self.values)[np.asarray(self.mask) > 0]
 
     @property
     def design(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -79,10 +82,10 @@ class AbstractEntries(AbstractMatrix):
         rows, columns = self.entries.T
         if self.left is None or self.right is None:
             design = np.zeros((len(rows), self.mask.size))
-            design[np.arange(len(rows)), rows * self.shape[1] + columns] = 1.0
+            design[np.arange(len(rows)), rows * self.shape[1] + columns] = np.sqrt(self.weight)
             return design
         left, right = np.asarray(self.left), np.asarray(self.right)
-        return np.einsum("in,jn->nij", left[:, rows], right[:, columns]).reshape(len(rows), -1)
+        return np.sqrt(self.weight) * np.einsum("in,jn->nij", left[:, rows], right[:, columns]).reshape(len(rows), -1)
 
 
 def warn_unobserved(mask: np.ndarray) -> None:

@@ -21,7 +21,7 @@ BASES = ("identity", "random")
 
 
 class MatrixCompletion(AbstractEntries):
-    """Recovers a planted matrix of low rank from `observed` of its entries; loss `Σ (A_ij - y_ij)² / 2` over them.
+    """Recovers a planted matrix of low rank from `observed` of its entries; loss `Σ (A_ij - y_ij)² / 2`.
 
     - `truth_kind`: "orthogonal" (all singular values `truth_norm / √rank`) or "gaussian" factors; Frobenius norm
       `truth_norm`; positive semi-definite for the symmetric forms.
@@ -31,6 +31,7 @@ class MatrixCompletion(AbstractEntries):
       "difference" `U Uᵀ - V Vᵀ` (see `Factorisation`).
     - `init_kind`: entries N(0, `init_scale`²) ("gaussian"), `init_scale` times the "identity", or "zeros".
     - `signal_to_noise`: `|A*|² / E|ξ|²`; `inf` for no noise.
+    - `weight`: of the squares in the loss, over 2: 1 for half their sum, 2 for their sum, 2/observed for their mean.
 
     A row or column that is never observed cannot be recovered: `UnobservedWarning`.
 
@@ -50,6 +51,7 @@ class MatrixCompletion(AbstractEntries):
     coherence: float
     basis: str = eqx.field(static=True)
     signal_to_noise: float
+    weight: float
     mask: jax.Array = eqx.field(metadata=DERIVED)
     values: jax.Array = eqx.field(metadata=DERIVED)
     truth: jax.Array = eqx.field(metadata=DERIVED)
@@ -67,6 +69,7 @@ class MatrixCompletion(AbstractEntries):
         coherence: float = 0.0,
         basis: str = "identity",
         signal_to_noise: float = np.inf,
+        weight: float = 1.0,
         form: str = "product",
         depth: int | None = None,
         width: int | None = None,
@@ -86,6 +89,7 @@ class MatrixCompletion(AbstractEntries):
         self.coherence = check_number("coherence", coherence, least=0, most=1)
         self.basis = check_choice("basis", basis, BASES)
         self.signal_to_noise = check_snr(signal_to_noise)
+        self.weight = check_number("weight", weight, above=0)
         self._parametrise(form, depth, width, init_kind, init_scale, seed)
         u, sigma, v = low_rank_factors(
             self.shape, self.rank, truth_kind, norm=self.truth_norm, symmetric=self.form != "product", seed=self.seed

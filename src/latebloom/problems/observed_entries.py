@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.errors import InputError
+from latebloom.errors import InputError, check_number
 from latebloom.problems.base import check_array
 from latebloom.problems.entries import AbstractEntries, warn_unobserved
 from latebloom.problems.matrix import check_shape, check_truth
@@ -21,6 +21,7 @@ class ObservedEntries(AbstractEntries):
 
     `entries` is a list of (row, column) pairs, or a Boolean mask of the matrix's shape; `observed` the values there, in
     the order of the pairs (of the mask: row by row). With a `truth` the run has a generalisation milestone.
+    `weight` is that of the squares in the loss, over 2.
     `form`, `depth` and `width` say how the matrix is parametrised (see `Factorisation`).
 
     >>> import latebloom as lb
@@ -33,6 +34,7 @@ class ObservedEntries(AbstractEntries):
     mask: jax.Array
     values: jax.Array
     truth: jax.Array
+    weight: float
     left: jax.Array | None = eqx.field(metadata=DERIVED)
     right: jax.Array | None = eqx.field(metadata=DERIVED)
 
@@ -43,6 +45,7 @@ class ObservedEntries(AbstractEntries):
         observed: Any,
         *,
         truth: Any = None,
+        weight: float = 1.0,
         form: str = "product",
         depth: int | None = None,
         width: int | None = None,
@@ -60,6 +63,7 @@ class ObservedEntries(AbstractEntries):
         warn_unobserved(mask)
         self._parametrise(form, depth, width, init_kind, init_scale, seed)
         self.mask, self.values = jnp.asarray(mask, dtype=float), jnp.asarray(table)
+        self.weight = check_number("weight", weight, above=0)
         self.truth = jnp.asarray(check_truth(truth, self.shape))
         self.left = self.right = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class RateGrid:
     strengths: np.ndarray
     slow_time: float
     job: Callable[[int, float, float, int], Job]
-    delay: Callable[[Job, float, float], Prediction]
+    delay: Callable[[Any, float, float], Prediction]
     delay_label: str
 
     def name_of(self, learning_rate: float, strength: float) -> str:
