@@ -59,7 +59,7 @@ class LaneResult:
         return {name: values[order] for name, values in joined.items()}
 
 
-def structure(lane: Lane) -> tuple[Any, ...]:
+def structure(lane: Any) -> tuple[Any, ...]:
     """What decides which compiled program a lane needs: lanes of equal structure share one."""
     leaves, tree = jax.tree.flatten(lane)
     return tree, tuple((np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)

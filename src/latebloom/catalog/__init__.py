@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from latebloom.catalog import beyond_l2
+from latebloom.catalog import beyond_l2, geometry, riemannian
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study
 from latebloom.errors import unknown_name
 
 # What the prefixes of the ids stand for.
-PAPERS = {"beyond-l2": beyond_l2.PAPER}
+PAPERS = {"beyond-l2": beyond_l2.PAPER, "riemannian": riemannian.PAPER, "geometry": geometry.PAPER}
 
-EXPERIMENTS: dict[str, Experiment] = {entry.id: entry for entry in (*beyond_l2.EXPERIMENTS,)}
+EXPERIMENTS: dict[str, Experiment] = {
+    entry.id: entry for entry in (*beyond_l2.EXPERIMENTS, *riemannian.EXPERIMENTS, *geometry.EXPERIMENTS)
+}
 
 
 def get(name: str) -> Experiment:

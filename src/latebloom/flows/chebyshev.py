@@ -75,13 +75,13 @@ class RungeKuttaChebyshev(diffrax.AbstractSolver):
     def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
         flat, unravel = ravel_pytree(y0)
         field = lambda t, y: ravel_pytree(terms.vf(t, unravel(y), args))[0]  # noqa: E731
-        h = jnp.asarray(t1 - t0, flat.dtype)
+        h = jnp.asarray(terms.contr(t0, t1), flat.dtype)  # negative if diffrax runs backwards in time
         first = field(t0, flat)
         memory = power_iterations(lambda y: field(t0, y), flat, solver_state, 1)
         stages = stages_for(jnp.abs(h) * SAFETY * memory.radius)
         within = stages <= self.max_stages
         stages = jnp.minimum(stages, self.max_stages)
-        last: Any = _stages(field, t0, h, flat, first, stages)
+        last: Any = _stages(field, (t0, t1), h, flat, first, stages)
         slope = field(t1, last)
         error = 0.8 * (flat - last) + 0.4 * h * (first + slope)
         error = jnp.where(within, error, jnp.inf)
@@ -122,8 +122,9 @@ def chebyshev(count: jax.Array, w0: jax.Array) -> tuple[jax.Array, jax.Array, ja
     return high, slope, (count**2 * high - w0 * slope) / sinh**2
 
 
-def _stages(field, t0, h, start, first, stages) -> jax.Array:
+def _stages(field, span, h, start, first, stages) -> jax.Array:
     """The last stage of the method; the coefficients follow the recursion of the Chebyshev polynomials."""
+    t0, t1 = span
     count = stages.astype(jnp.float64)
     w0 = 1 + DAMPING / count**2
     _, slope, curvature = chebyshev(count, w0)
@@ -146,7 +147,7 @@ def _stages(field, t0, h, start, first, stages) -> jax.Array:
             (1 - mu - nu).astype(kind) * start
             + mu.astype(kind) * latest
             + nu.astype(kind) * before
-            + h * (scaled.astype(kind) * field(t0 + h * time.astype(kind), latest) + gamma.astype(kind) * first)
+            + h * (scaled.astype(kind) * field(t0 + (t1 - t0) * time.astype(kind), latest) + gamma.astype(kind) * first)
         )
         return latest, moved, (t_new, now), (b_new, b), w1 * now[2] / now[1]
 

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom import milestones, outcome
+from latebloom.drive import structure
 from latebloom.errors import CapabilityError, InputError, check_choice, check_count, check_number
 from latebloom.flows import loop
 from latebloom.flows.chebyshev import RungeKuttaChebyshev
@@ -35,8 +36,6 @@ SOLVERS: dict[str, Callable[[], diffrax.AbstractSolver]] = {
     "dopri5": diffrax.Dopri5,
     "dopri8": diffrax.Dopri8,
     "heun": diffrax.Heun,
-    "kvaerno3": diffrax.Kvaerno3,
-    "kvaerno5": diffrax.Kvaerno5,
 }
 PER_DECADE = 50
 DECADES = 9  # of time that are recorded before the end
@@ -116,10 +115,12 @@ class FlowJob:
             probe.check(self.problem, self.penalty)
         if self.penalty is not None:
             self.penalty.check(self.problem.init())
+        # Python numbers would be constants of the program: as arrays, another seed or strength compiles nothing.
+        problem, penalty, probes = jax.tree.map(jnp.asarray, (self.problem, self.penalty, self.all_probes))
         return FlowLane(
-            problem=self.problem,
-            penalty=self.penalty,
-            probes=self.all_probes,
+            problem=problem,
+            penalty=penalty,
+            probes=probes,
             watched=(TrainError(), TestError()),
             thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
             rtol=jnp.asarray(self.rtol),
@@ -177,9 +178,16 @@ def run_flows(
     cancel, done = threading.Event(), [0] * len(jobs)
     results: list[Run | None] = [None] * len(jobs)
 
+    locks: dict[Any, threading.Lock] = {}
+    for lane in lanes:
+        locks.setdefault(structure(lane), threading.Lock())
+
     def work(number: int) -> None:
-        if not cancel.is_set():
-            results[number] = _run(number, jobs[number], lanes[number], cancel, done, on_records)
+        with locks[structure(lanes[number])]:  # the first flow of a structure compiles, the others wait for it
+            if cancel.is_set():
+                return
+            _warm_up(lanes[number])
+        results[number] = _run(number, jobs[number], lanes[number], cancel, done, on_records)
 
     total = sum(len(job.times()) for job in jobs)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool, ProgressBar(label, total, enabled=progress) as bar:
@@ -198,6 +206,13 @@ def run_flows(
         for future in futures:
             future.result()
     return results
+
+
+def _warm_up(lane: FlowLane) -> None:
+    """Compiles what is not compiled yet, by advancing nothing."""
+    progress = loop.begin(lane, jnp.asarray(1.0))
+    nothing = jnp.asarray(0)
+    jax.block_until_ready(loop.advance(lane, progress, jnp.zeros(CAPACITY), nothing, nothing)[2])
 
 
 def _run(number: int, job: FlowJob, lane: FlowLane, cancel: threading.Event, done: list[int], on_records) -> Run:

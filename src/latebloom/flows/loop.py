@@ -30,7 +30,7 @@ class FlowLane(eqx.Module):
     thresholds: jax.Array
     rtol: jax.Array
     atol: jax.Array
-    solver: Any  # one of diffrax's
+    solver: Any = eqx.field(static=True)  # one of diffrax's
 
     def field(self, t, params, args):
         """`-∇F - ∇h`."""
@@ -120,16 +120,22 @@ def _attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple
         lane.terms, t0, t1, progress.params, None, progress.memory, jnp.array(False)
     )
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y1)]))
+    finite = finite & jnp.isfinite(lane.problem.loss(y1))
     error = jax.tree.map(lambda e: jnp.where(finite, e, jnp.inf), error)
+    # The controller scales the error by the new point, and must not see one that is no point.
+    y1 = jax.tree.map(lambda new, old: jnp.where(finite, new, old), y1, progress.params)
     keep: Any
     keep, _, after, _, control, _ = lane.controller.adapt_step_size(
         t0, t1, progress.params, y1, None, error, lane.solver.error_order(lane.terms), progress.control
     )
     after = after - jnp.where(keep, t1, t0)
+    plain = jnp.zeros((), bool)
     if stabilised:
         # At a kink the error estimate falls with h only, and smooth flow never needs so many rejections in a row.
         plain = finite & ~keep & ((t1 - t0) * memory.radius <= 0.5) & (progress.streak >= PATIENCE)
-        after = jnp.where(plain, t1 - t0, after)
+        # Back to the step of gradient descent, and not the one that so many rejections have come to.
+        descent = 0.5 / jnp.maximum(memory.radius, jnp.finfo(float).tiny)
+        after = jnp.where(plain, jnp.minimum(descent, 10 * (t1 - t0)), after)
         keep = keep | plain
         memory = jax.lax.cond(
             keep,
@@ -142,6 +148,8 @@ def _attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple
                 eqx.tree_at(lambda m: m.gradients, progress.memory, memory.gradients),
             ),
         )
+    else:  # a solver that reuses its last slope must not reuse that of a rejected step
+        memory = jax.tree.map(lambda new, old: jnp.where(keep, new, old), memory, progress.memory)
     spent = memory.gradients - progress.memory.gradients if stabilised else jnp.array(_cost(lane.solver))
     # A step that was cut short to hit a record says little about the next one.
     after = jnp.where(keep & clipped, jnp.maximum(after, jnp.minimum(progress.proposed, longest)), after)
@@ -157,11 +165,11 @@ def _attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple
         progress.gradients + spent,
         progress.accepted + keep,
         progress.rejected + ~keep,
-        jnp.where(keep, 0, progress.streak + 1),
+        jnp.where(keep & ~plain, 0, progress.streak + 1),
         below,
         crossings,
         lost,
-        ~keep & (after <= SMALLEST * jnp.maximum(target, jnp.finfo(float).tiny)),
+        ~keep & ~(after > SMALLEST * jnp.maximum(target, jnp.finfo(float).tiny)),
     )
     return moved, keep & clipped
 

@@ -3,6 +3,7 @@
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
 from latebloom.probes.matrix import (
     EffectiveRank,
@@ -13,6 +14,7 @@ from latebloom.probes.matrix import (
     SubspaceAngles,
 )
 from latebloom.probes.norms import Norm, PenaltyValue
+from latebloom.probes.trajectory import Trajectory
 from latebloom.probes.vector import Components, OffSupportNorm, SupportNorm, VectorL1
 from latebloom.record import Record
 
@@ -49,7 +51,9 @@ __all__ = [
     "Components",
     "DistanceTo",
     "EffectiveRank",
+    "FunctionValues",
     "GradientRatio",
+    "Kinks",
     "LayerBalance",
     "Norm",
     "NuclearNormOfMatrix",
@@ -62,5 +66,6 @@ __all__ = [
     "TestError",
     "TrainError",
     "TrainLoss",
+    "Trajectory",
     "VectorL1",
 ]

@@ -8,6 +8,7 @@ from latebloom.problems.base import (
     require_least_squares,
     require_linear,
 )
+from latebloom.problems.diagonal_net import DiagonalNet
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.factorisation import Factorisation
 from latebloom.problems.least_squares import LeastSquares
@@ -17,7 +18,9 @@ from latebloom.problems.matrix_completion import MatrixCompletion
 from latebloom.problems.matrix_regression import MatrixRegression
 from latebloom.problems.matrix_sensing import MatrixSensing
 from latebloom.problems.observed_entries import ObservedEntries
+from latebloom.problems.relu_net import ReluRegression
 from latebloom.problems.sparse_recovery import SparseRecovery
+from latebloom.problems.toy_models import ToyModel
 from latebloom.record import Record
 
 # What the command line can build by name.
@@ -30,6 +33,7 @@ __all__ = [
     "AbstractLinear",
     "AbstractMatrix",
     "AbstractProblem",
+    "DiagonalNet",
     "Factorisation",
     "LeastSquares",
     "LinearRegression",
@@ -38,7 +42,9 @@ __all__ = [
     "MatrixSensing",
     "ObservedEntries",
     "Params",
+    "ReluRegression",
     "SparseRecovery",
+    "ToyModel",
     "UnobservedWarning",
     "require_least_squares",
     "require_linear",
