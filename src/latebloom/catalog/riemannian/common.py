@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,13 +142,18 @@ def agrees_with_oracle(evidence: Evidence, name: str = FLOW) -> Measured:
     return Measured({"flow": run, "oracle": word}, run == word)
 
 
-def log_slope(x: Any, y: Any) -> float:
-    """The least-squares slope of log y in log x."""
-    return float(np.polyfit(np.log(np.asarray(x)), np.log(np.asarray(y)), 1)[0])
-
-
 def flat(params: Any) -> np.ndarray:
     """All parameters in one vector, layers in the order of their names."""
     if not isinstance(params, dict):
         return np.asarray(params).ravel()
     return np.concatenate([np.asarray(layer).ravel() for _, layer in sorted(params.items())])
+
+
+def where_recoverable(check: Callable[[Evidence], Measured]) -> Callable[[Evidence], Measured]:
+    """A check that speaks of recoverable draws only: of another one it says so, and holds."""
+
+    def measured(evidence: Evidence) -> Measured:
+        word = oracle(matrix_problem(evidence, FLOW)).recovery
+        return check(evidence) if word == "recovered" else Measured(word, True)
+
+    return measured

@@ -197,7 +197,6 @@ def draw(evidence: Evidence) -> Figure:
         axis.set_xlim(1e-2, UNTIL)
     for axis, time in zip(snapshots, SNAPSHOTS, strict=True):
         snapshot(axis, evidence, time)
-    snapshots[0].set_ylabel("$f_w(x)$")
     snapshots[0].legend(loc="lower left", fontsize=6)
     return figure
 
@@ -213,6 +212,7 @@ def snapshot(axis: Axes, evidence: Evidence, time: float) -> None:
     count, shown = round(run["kinks"][row]), "1" if time == 1 else f"10^{{{round(np.log10(time))}}}"
     axis.set_title(f"time ${shown}$: {count} kinks")
     axis.set_xlabel("$x$")
+    axis.set_ylabel("$f_w(x)$")
     axis.set_ylim(-3, 5)
 
 

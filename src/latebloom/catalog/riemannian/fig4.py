@@ -240,7 +240,6 @@ def draw(evidence: Evidence) -> Figure:
         axis.set_xlim(0.1, UNTIL)
     for axis, time in zip(snapshots, SNAPSHOTS, strict=True):
         snapshot(axis, evidence, time)
-    snapshots[0].set_ylabel("$f_w(x)$")
     snapshots[0].legend(loc="upper left", ncols=3, fontsize=6, columnspacing=0.5, handlelength=1.0, borderpad=0)
     return figure
 
@@ -257,6 +256,7 @@ def snapshot(axis: Axes, evidence: Evidence, time: float) -> None:
     axis.plot(points, values, "x", color=THEORY, markersize=4, label="samples")
     axis.set_title("time 0" if time == 0 else f"time $10^{{{round(np.log10(time))}}}$")
     axis.set_xlabel("$x$")
+    axis.set_ylabel("$f_w(x)$")
     axis.set_ylim(-2.5, 5)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
+from latebloom.catalog.beyond_l2.common import log_slope
 from latebloom.catalog.riemannian import small
-from latebloom.catalog.riemannian.common import log_slope
 from latebloom.figures.style import CYCLE, THEORY, canvas
 
 if TYPE_CHECKING:
