@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latebloom import figures, flows, methods, penalties, probes, problems, theory
-    from latebloom.flows import FlowJob, flow
+    from latebloom.flows import FlowJob, flow, flow_batch
     from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
@@ -53,6 +53,7 @@ _HOMES = {
     "Run": "latebloom.run",
     "FlowJob": "latebloom.flows",
     "flow": "latebloom.flows",
+    "flow_batch": "latebloom.flows",
     "flows": "latebloom.flows",
     "load": "latebloom.keep",
     "save": "latebloom.keep",
@@ -81,6 +82,7 @@ __all__ = [
     "Store",
     "figures",
     "flow",
+    "flow_batch",
     "flows",
     "load",
     "methods",

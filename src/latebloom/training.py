@@ -22,6 +22,7 @@ from latebloom.loop import Lane
 from latebloom.methods import AbstractMethod, GradientDescent, ProximalGradient
 from latebloom.milestones import Milestones, Watch
 from latebloom.penalties import AbstractPenalty
+from latebloom.precision import in_precision, precision
 from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractLinear, AbstractProblem
 from latebloom.run import Run
@@ -80,7 +81,7 @@ class Job:
             "thresholds": {watch.name: watch.threshold for watch in self.watches},
             "until": self.until,
             "records_per_decade": self.records_per_decade,
-            "precision": "float64" if jax.config.jax_enable_x64 else "float32",  # type: ignore[attr-defined]
+            "precision": precision(self.problem),
         }
 
     def lane(self) -> Lane:
@@ -91,9 +92,9 @@ class Job:
         if self.penalty is not None:
             self.penalty.check(self.problem.init())
         return Lane(
-            problem=self.problem,
-            method=self.method,
-            penalty=self.penalty,
+            problem=in_precision(self.problem, self.problem),
+            method=in_precision(self.method, self.problem),
+            penalty=in_precision(self.penalty, self.problem),
             probes=self.all_probes,
             watched=(TrainError(), TestError()),
             thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
@@ -153,7 +154,8 @@ def train_batch(
     every run gives bit for bit the numbers that `train` gives for it alone. Ctrl-C returns the runs so far; those that
     had not begun are left out.
     """
-    cells = _broadcast([_listed(values) for values in (problems, methods, penalties, steps)])
+    columns = [listed(values) for values in (problems, methods, penalties, steps)]
+    cells = broadcast(columns, ("problems", "methods", "penalties", "steps"))
     options: Any = (probes, memorised, generalised, until, records_per_decade)
     jobs = [Job(problem, method, penalty, count, *options) for problem, method, penalty, count in cells]
     return [run for run in run_jobs(jobs, progress=progress) if run is not None]
@@ -185,16 +187,18 @@ def run_jobs(
     ]
 
 
-def _listed(values: T | Sequence[T]) -> list[T]:
+def listed(values: T | Sequence[T]) -> list[T]:
+    """A list as it is, one value as a list of one."""
     return list(values) if isinstance(values, list | tuple | range | np.ndarray) else [values]  # type: ignore[list-item]
 
 
-def _broadcast(columns: Sequence[list[Any]]) -> list[tuple[Any, ...]]:
+def broadcast(columns: Sequence[list[Any]], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The cells of a batch: a list of one holds for all of them."""
     count = max(len(column) for column in columns)
     lengths = {len(column) for column in columns} - {1}
     if len(lengths) > 1 or 0 in lengths:
-        sizes = ", ".join(str(len(column)) for column in columns[:4])
-        raise InputError(f"a batch needs lists of one length, got {sizes} problems, methods, penalties and steps")
+        sizes = ", ".join(str(len(column)) for column in columns)
+        raise InputError(f"a batch needs lists of one length, got {sizes} {', '.join(names[:-1])} and {names[-1]}")
     return list(zip(*(column * count if len(column) == 1 else column for column in columns), strict=True))
 
 

@@ -53,7 +53,7 @@ def amplification(count: jax.Array, z: jax.Array) -> jax.Array:
     """What one step of length 1 makes of 1 on `y' = -z y`, for every `z`."""
     field = lambda t, y: -z * y  # noqa: E731
     start = jnp.ones_like(z)
-    return _stages(field, (0.0, 1.0), jnp.array(1.0), start, field(0.0, start), count)
+    return start + _stages(field, (0.0, 1.0), jnp.array(1.0), start, field(0.0, start), count)
 
 
 @pytest.mark.parametrize("count", COUNTS)

@@ -20,12 +20,12 @@ from latebloom.bench.base import BenchResult, show_seconds
 from latebloom.bench.timing import Timed, describe, take_turns
 
 NAME = "flow"
-WEIGHT_DECAY, UNTIL, LEARNING_RATE, RTOL = 1e-3, 1e5, 1e-2, 1e-4
-ACCURACY = 3e-4  # how far a test error, which is about 1, may be from the reference for a time to count
+WEIGHT_DECAY, UNTIL, LEARNING_RATE, RTOL = 1e-3, 1e5, 1e-2, 1e-3
+ACCURACY = 1e-4  # how far our test error, which is about 1, may be from the reference for a time to count
 STRENGTHS = (1e-3, 1e-4, 1e-5, 1e-6)
-# The loosest of rtol = 1e-2, 1e-3, ... at which each stays within ACCURACY of the reference, or the loosest of all.
-SCIPY = {"LSODA": 1e-3, "BDF": 1e-3, "Radau": 1e-2}
-EXTENSISQ = {"SSV2stab": 1e-4}
+# The loosest of rtol = 1e-1, 3e-2, 1e-2, 3e-3, ... at which each was seen to stay within ACCURACY of the reference.
+SCIPY = {"LSODA": 3e-3, "BDF": 1e-4, "Radau": 3e-3}
+EXTENSISQ = {"SSV2stab": 3e-5}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def measure(
     strengths: tuple[float, ...] = STRENGTHS,
     repeats: int = 5,
 ) -> list[BenchResult]:
-    """Ours at rtol 1e-4 against gradient descent with step 1e-2, and against other integrators of like accuracy."""
+    """Ours at rtol 1e-3 against gradient descent with step 1e-2, and against other integrators of like accuracy."""
     job = task(seed, until=until)
     ours = take_turns({"ours": lambda: job.run(rtol=RTOL)}, repeats=repeats)["ours"]
     run = ours.answer

@@ -19,24 +19,31 @@ from latebloom import milestones, outcome
 from latebloom.drive import structure
 from latebloom.errors import CapabilityError, InputError, check_choice, check_count, check_number
 from latebloom.flows import loop
-from latebloom.flows.chebyshev import RungeKuttaChebyshev
+from latebloom.flows.chebyshev import RungeKuttaChebyshev, most_stages
 from latebloom.flows.loop import CAPACITY, FlowLane, FlowProgress
 from latebloom.milestones import Crossing, Milestone, Milestones, Watch
 from latebloom.penalties import L2, AbstractPenalty
+from latebloom.precision import in_precision, precision
 from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem
 from latebloom.progress import ProgressBar
 from latebloom.run import Run
-from latebloom.training import check_probes, provenance
+from latebloom.training import broadcast, check_probes, listed, provenance
 
 ENGINE = 1  # raised when the numbers of an unchanged configuration change
-SOLVERS: dict[str, Callable[[], diffrax.AbstractSolver]] = {
+SOLVERS: dict[str, type[diffrax.AbstractSolver]] = {
     "rkc": RungeKuttaChebyshev,
+    "heun": diffrax.Heun,
+    "bosh3": diffrax.Bosh3,
     "tsit5": diffrax.Tsit5,
     "dopri5": diffrax.Dopri5,
     "dopri8": diffrax.Dopri8,
-    "heun": diffrax.Heun,
+    "kvaerno3": diffrax.Kvaerno3,
+    "kvaerno4": diffrax.Kvaerno4,
+    "kvaerno5": diffrax.Kvaerno5,
 }
+CALL_SECONDS = 0.2  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
+FIRST_QUOTA = 200  # gradients of the first call, before the speed is known
 PER_DECADE = 50
 DECADES = 9  # of time that are recorded before the end
 
@@ -106,7 +113,7 @@ class FlowJob:
             "thresholds": {watch.name: watch.threshold for watch in self.watches},
             "records_per_decade": self.records_per_decade,
             "learning_rate": self.learning_rate,
-            "precision": "float64",
+            "precision": precision(self.problem),
         }
 
     def lane(self) -> FlowLane:
@@ -116,17 +123,23 @@ class FlowJob:
         if self.penalty is not None:
             self.penalty.check(self.problem.init())
         # Python numbers would be constants of the program: as arrays, another seed or strength compiles nothing.
-        problem, penalty, probes = jax.tree.map(jnp.asarray, (self.problem, self.penalty, self.all_probes))
         return FlowLane(
-            problem=problem,
-            penalty=penalty,
-            probes=probes,
+            problem=in_precision(self.problem, self.problem),
+            penalty=in_precision(self.penalty, self.problem),
+            probes=jax.tree.map(jnp.asarray, self.all_probes),
             watched=(TrainError(), TestError()),
             thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
             rtol=jnp.asarray(self.rtol),
             atol=jnp.asarray(self.atol),
-            solver=SOLVERS[self.solver](),
+            stages=jnp.asarray(most_stages(self.rtol, float(jnp.finfo(precision(self.problem)).eps)), float),
+            solver=self._solver(),
         )
+
+    def _solver(self) -> diffrax.AbstractSolver:
+        kind = SOLVERS[self.solver]
+        if issubclass(kind, diffrax.AbstractImplicitSolver):
+            return kind(root_finder=diffrax.VeryChord(self.rtol, self.atol))  # pyright: ignore[reportCallIssue]
+        return kind()
 
     def times(self) -> np.ndarray:
         """When records are made: log-spaced over `DECADES` decades before the end."""
@@ -156,14 +169,45 @@ def flow(
     >>> run.outcome.sentence, round(run.milestones.generalised.time)
     ('finished at time 1000', 395)
     """
-    if weight_decay and penalty is not None:
-        raise InputError("give weight_decay or penalty, not both: penalty=L2(weight_decay) is the same")
-    weight_decay = check_number("weight_decay", weight_decay, least=0)
-    chosen = L2(weight_decay) if penalty is None and weight_decay > 0 else penalty
+    chosen = _preferred(weight_decay, penalty)
     (run,) = run_flows([FlowJob(problem, chosen, until, **options)], progress=progress)
     if run is None:
         raise KeyboardInterrupt
     return run
+
+
+def flow_batch(
+    problems: AbstractProblem | Sequence[AbstractProblem],
+    *,
+    until: float | Sequence[float],
+    weight_decay: float | Sequence[float] = 0.0,
+    penalties: AbstractPenalty | Sequence[AbstractPenalty | None] | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> list[Run]:
+    """Many flows on all cores; those that differ in seed, weight decay or initial scale share one compiled program.
+
+    Each of `problems`, `until`, `weight_decay` and `penalties` is one value for all or a list; lists have one length.
+    Every flow gives the numbers that `flow` gives for it alone. Ctrl-C returns the flows so far.
+
+    >>> import latebloom as lb
+    >>> problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], truth=[1.0, 1.0], init=[-1.0, 1.0])
+    >>> runs = lb.flow_batch(problem, until=1e3, weight_decay=[0.01, 0.02], memorised=2e-2, generalised=3e-2)
+    >>> [round(run.milestones.generalised.time) for run in runs]
+    [353, 179]
+    """
+    columns = [listed(values) for values in (problems, until, weight_decay, penalties)]
+    cells = broadcast(columns, ("problems", "times", "weight decays", "penalties"))
+    jobs = [FlowJob(problem, _preferred(decay, penalty), end, **options) for problem, end, decay, penalty in cells]
+    return [run for run in run_flows(jobs, progress=progress) if run is not None]
+
+
+def _preferred(weight_decay: float, penalty: AbstractPenalty | None) -> AbstractPenalty | None:
+    """The penalty that was given, or that a weight decay is short for."""
+    if weight_decay and penalty is not None:
+        raise InputError("give weight_decay or penalty, not both: penalty=L2(weight_decay) is the same")
+    weight_decay = check_number("weight_decay", weight_decay, least=0)
+    return L2(weight_decay) if penalty is None and weight_decay > 0 else penalty
 
 
 def run_flows(
@@ -219,13 +263,13 @@ def _run(number: int, job: FlowJob, lane: FlowLane, cancel: threading.Event, don
     started, times = clock.perf_counter(), job.times()
     progress = loop.begin(lane, jnp.asarray(times[0]))
     tables = [{"time": np.zeros(1)} | {k: np.asarray(v)[None] for k, v in _measure(lane, progress.params).items()}]
-    position, budget = 0, jnp.asarray(job.max_gradients)
+    position, quota = 0, FIRST_QUOTA
     while position < len(times) and not cancel.is_set():
-        targets = np.zeros(CAPACITY)
-        wanted = times[position : position + min(CAPACITY, 16)]
-        targets[: len(wanted)] = wanted
+        wanted = times[position : position + CAPACITY]
+        spent, called = int(progress.gradients), clock.perf_counter()
+        budget = jnp.asarray(min(job.max_gradients, spent + quota))
         progress, rows, filled = jax.block_until_ready(
-            loop.advance(lane, progress, jnp.asarray(targets), jnp.asarray(len(wanted)), budget)
+            loop.advance(lane, progress, _padded(wanted), jnp.asarray(len(wanted)), budget)
         )
         made = int(filled)
         if made:
@@ -234,12 +278,19 @@ def _run(number: int, job: FlowJob, lane: FlowLane, cancel: threading.Event, don
                 on_records(number, _clocks(job, tables[-1]["time"]) | tables[-1])
         position += made
         done[number] = position
-        if made < len(wanted):
+        if bool(progress.broken) or int(progress.gradients) >= job.max_gradients:
             break
+        speed = (int(progress.gradients) - spent) / max(clock.perf_counter() - called, 1e-6)
+        quota = max(1, int(min(speed * CALL_SECONDS, 10 * quota)))
     if float(progress.time) > tables[-1]["time"][-1]:  # what is returned is also the last record
         here = {k: np.asarray(v)[None] for k, v in _measure(lane, progress.params).items()}
         tables.append({"time": np.array([float(progress.time)])} | here)
     return _assemble(job, progress, tables, clock.perf_counter() - started, cancelled=cancel.is_set())
+
+
+def _padded(times: np.ndarray) -> jax.Array:
+    """Record times as many as the compiled loop takes."""
+    return jnp.asarray(np.pad(times, (0, CAPACITY - len(times))))
 
 
 _measure = jax.jit(loop.measure)

@@ -30,6 +30,7 @@ class FlowLane(eqx.Module):
     thresholds: jax.Array
     rtol: jax.Array
     atol: jax.Array
+    stages: jax.Array  # at most
     solver: Any = eqx.field(static=True)  # one of diffrax's
 
     def field(self, t, params, args):
@@ -38,6 +39,10 @@ class FlowLane(eqx.Module):
         if self.penalty is None:
             return jax.tree.map(jnp.negative, gradient)
         return jax.tree.map(lambda g, h: -(g + h), gradient, self.penalty.subgradient(params))
+
+    @property
+    def stabilised(self) -> bool:
+        return isinstance(self.solver, RungeKuttaChebyshev)
 
     @property
     def terms(self) -> diffrax.ODETerm:
@@ -100,7 +105,7 @@ def begin(lane: FlowLane, first: jax.Array) -> FlowProgress:
     below = _watch(lane, params) <= 0
     crossings = jnp.where(below[:, None], 0.0, jnp.inf) * jnp.ones((1, 2))
     none = jnp.zeros((), jnp.int64)
-    spent = memory.gradients if isinstance(lane.solver, RungeKuttaChebyshev) else none
+    spent = memory.gradients if lane.stabilised else none
     loss = lane.problem.loss(params)
     return FlowProgress(
         zero, params, memory, control, step, spent + 1, none, none, none, below, crossings,
@@ -108,77 +113,110 @@ def begin(lane: FlowLane, first: jax.Array) -> FlowProgress:
     )  # fmt: skip
 
 
-def _attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple[FlowProgress, jax.Array]:
-    """One step towards `target`, accepted or not; also says whether the target was reached."""
-    stabilised = isinstance(lane.solver, RungeKuttaChebyshev)
-    longest = lane.solver.longest_step(progress.memory) if stabilised else jnp.inf
+class Trial(eqx.Module):
+    """One step as the solver made it, not yet accepted; `clipped` says that it was cut short to end at a record."""
+
+    t0: jax.Array
+    t1: jax.Array
+    params: Any
+    error: Any
+    dense: Any
+    memory: Any
+    clipped: jax.Array
+    finite: jax.Array
+
+
+def _try(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> Trial:
+    """A step of the proposed length, at most to `target`."""
     t0 = progress.time
-    reach = jnp.minimum(progress.proposed, longest)
+    reach = jnp.minimum(progress.proposed, _longest(lane, progress))
     clipped = t0 + 1.0000001 * reach >= target
     t1 = jnp.where(clipped, target, t0 + reach)
-    y1, error, dense, memory, _ = lane.solver.step(
+    params, error, dense, memory, solved = lane.solver.step(
         lane.terms, t0, t1, progress.params, None, progress.memory, jnp.array(False)
     )
-    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(y1)]))
-    finite = finite & jnp.isfinite(lane.problem.loss(y1))
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(params)]))
+    # An implicit solver may fail to solve its equations: a smaller step is what helps.
+    finite = finite & jnp.isfinite(lane.problem.loss(params)) & (solved == diffrax.RESULTS.successful)
     error = jax.tree.map(lambda e: jnp.where(finite, e, jnp.inf), error)
     # The controller scales the error by the new point, and must not see one that is no point.
-    y1 = jax.tree.map(lambda new, old: jnp.where(finite, new, old), y1, progress.params)
+    params = jax.tree.map(lambda new, old: jnp.where(finite, new, old), params, progress.params)
+    return Trial(t0, t1, params, error, dense, memory, clipped, finite)
+
+
+def _longest(lane: FlowLane, progress: FlowProgress) -> jax.Array:
+    """The largest step that rounding errors and stability allow."""
+    return lane.solver.longest_step(progress.memory, lane.stages) if lane.stabilised else jnp.asarray(jnp.inf)
+
+
+def _judge(lane: FlowLane, progress: FlowProgress, trial: Trial) -> tuple[jax.Array, jax.Array, jax.Array, Any]:
+    """Whether the step is accepted, whether only because of a kink, and how long the next one is."""
     keep: Any
     keep, _, after, _, control, _ = lane.controller.adapt_step_size(
-        t0, t1, progress.params, y1, None, error, lane.solver.error_order(lane.terms), progress.control
-    )
-    after = after - jnp.where(keep, t1, t0)
-    plain = jnp.zeros((), bool)
-    if stabilised:
+        trial.t0, trial.t1, progress.params, trial.params, None, trial.error,
+        lane.solver.error_order(lane.terms), progress.control,
+    )  # fmt: skip
+    after = after - jnp.where(keep, trial.t1, trial.t0)
+    plain, length = jnp.zeros((), bool), trial.t1 - trial.t0
+    if lane.stabilised:
         # At a kink the error estimate falls with h only, and smooth flow never needs so many rejections in a row.
-        plain = finite & ~keep & ((t1 - t0) * memory.radius <= 0.5) & (progress.streak >= PATIENCE)
+        radius = trial.memory.radius
+        plain = trial.finite & ~keep & (length * radius <= 0.5) & (progress.streak >= PATIENCE)
         # Back to the step of gradient descent, and not the one that so many rejections have come to.
-        descent = 0.5 / jnp.maximum(memory.radius, jnp.finfo(float).tiny)
-        after = jnp.where(plain, jnp.minimum(descent, 10 * (t1 - t0)), after)
+        descent = 0.5 / jnp.maximum(radius, jnp.finfo(float).tiny)
+        after = jnp.where(plain, jnp.minimum(descent, 10 * length), after)
         keep = keep | plain
-        memory = jax.lax.cond(
-            keep,
-            lambda: memory,
-            lambda: lane.solver.refresh(
-                lane.terms,
-                t0,
-                progress.params,
-                None,
-                eqx.tree_at(lambda m: m.gradients, progress.memory, memory.gradients),
-            ),
-        )
-    else:  # a solver that reuses its last slope must not reuse that of a rejected step
-        memory = jax.tree.map(lambda new, old: jnp.where(keep, new, old), memory, progress.memory)
-    spent = memory.gradients - progress.memory.gradients if stabilised else jnp.array(_cost(lane.solver))
     # A step that was cut short to hit a record says little about the next one.
-    after = jnp.where(keep & clipped, jnp.maximum(after, jnp.minimum(progress.proposed, longest)), after)
-    watch = _watch(lane, y1)
-    below, crossings, lost = _crossings(lane, progress, t0, t1, dense, watch, keep)
+    proposed = jnp.minimum(progress.proposed, _longest(lane, progress))
+    return keep, plain, jnp.where(keep & trial.clipped, jnp.maximum(after, proposed), after), control
+
+
+def _remember(lane: FlowLane, progress: FlowProgress, trial: Trial, keep: jax.Array) -> tuple[Any, jax.Array]:
+    """What the solver remembers after the step, and how many gradients were spent."""
+    old, new = progress.memory, trial.memory
+    if not lane.stabilised:  # a solver that reuses its last slope must not reuse that of a rejected step
+        kept = jax.tree.map(lambda new, old: jnp.where(keep, new, old), new, old)
+        return kept, jnp.array(_cost(lane.solver))
+
+    def refreshed():
+        spent = eqx.tree_at(lambda memory: memory.gradients, old, new.gradients)
+        return lane.solver.refresh(lane.terms, trial.t0, progress.params, None, spent)
+
+    memory: Any = jax.lax.cond(keep, lambda: new, refreshed)
+    return memory, memory.gradients - old.gradients
+
+
+def _attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple[FlowProgress, jax.Array]:
+    """One step towards `target`, accepted or not; also says whether the target was reached."""
+    trial = _try(lane, progress, target)
+    keep, plain, after, control = _judge(lane, progress, trial)
+    memory, spent = _remember(lane, progress, trial, keep)
+    below, crossings, lost = _crossings(lane, progress, trial, keep)
     choose = lambda new, old: jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, old)  # noqa: E731
     moved = FlowProgress(
-        jnp.where(keep, t1, t0),
-        choose(y1, progress.params),
-        memory,
-        control,
-        after,
-        progress.gradients + spent,
-        progress.accepted + keep,
-        progress.rejected + ~keep,
-        jnp.where(keep & ~plain, 0, progress.streak + 1),
-        below,
-        crossings,
-        lost,
-        ~keep & ~(after > SMALLEST * jnp.maximum(target, jnp.finfo(float).tiny)),
+        time=jnp.where(keep, trial.t1, trial.t0),
+        params=choose(trial.params, progress.params),
+        memory=memory,
+        control=control,
+        proposed=after,
+        gradients=progress.gradients + spent,
+        accepted=progress.accepted + keep,
+        rejected=progress.rejected + ~keep,
+        streak=jnp.where(keep & ~plain, 0, progress.streak + 1),
+        below=below,
+        crossings=crossings,
+        lost=lost,
+        broken=~keep & ~(after > SMALLEST * jnp.maximum(target, jnp.finfo(float).tiny)),
     )
-    return moved, keep & clipped
+    return moved, keep & trial.clipped
 
 
-def _crossings(lane, progress, t0, t1, dense, watch, keep):
+def _crossings(lane: FlowLane, progress: FlowProgress, trial: Trial, keep: jax.Array):
     """Where the watched errors went below or above their thresholds in this step, by bisection on the dense output."""
-    now = watch <= 0
+    now = _watch(lane, trial.params) <= 0
     entered, left = keep & now & ~progress.below, keep & ~now & progress.below
-    path = lane.solver.interpolation_cls(t0=t0, t1=t1, **dense)
+    t0, t1 = trial.t0, trial.t1
+    path = lane.solver.interpolation_cls(t0=t0, t1=t1, **trial.dense)
 
     def locate(which: int) -> jax.Array:
         def halve(_, bracket):

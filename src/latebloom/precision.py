@@ -1,0 +1,40 @@
+"""Single or double precision: float64, unless a problem's own parameters are float32."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+
+from latebloom.problems import AbstractProblem
+
+T = TypeVar("T")
+
+
+def precision(problem: AbstractProblem) -> str:
+    """The type of the problem's parameters, which is that of all arithmetic on them.
+
+    >>> import latebloom as lb
+    >>> precision(lb.problems.SparseRecovery())
+    'float64'
+    """
+    return str(jnp.result_type(*jax.tree.leaves(jax.eval_shape(problem.init))))
+
+
+def in_precision(tree: T, problem: AbstractProblem) -> T:
+    """Every number of a record that enters the arithmetic of a problem as an array of the problem's precision.
+
+    A strength or a learning rate in double precision would turn single precision into double.
+
+    >>> import latebloom as lb
+    >>> in_precision(lb.L2(1e-3), lb.problems.SparseRecovery()).strength.dtype
+    dtype('float64')
+    """
+    kind = jnp.dtype(precision(problem))
+
+    def cast(leaf):
+        array = jnp.asarray(leaf)
+        return array.astype(kind) if jnp.issubdtype(array.dtype, jnp.floating) else array
+
+    return jax.tree.map(cast, tree)
