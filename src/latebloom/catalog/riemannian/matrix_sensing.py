@@ -197,7 +197,7 @@ EXPERIMENT = Experiment(
     draw=draw,
     notes=(
         "The paper gives no sizes for matrix sensing: these are ours.",
-        "Of twelve draws, the unregularised flow itself ends at a singular W in two, and finds the planted matrix in one.",
+        "Of twelve draws the unregularised flow ends at a singular W in two, and at the planted matrix in one.",
         "The loss is half of the paper's sum of squares, which halves the rates of the fast phase.",
     ),
 )
