@@ -26,7 +26,7 @@ demo: $(STAMPS)/core
 	$(BIN)/latebloom reproduce beyond-l2/fig3 --out out
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
