@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latebloom import figures, flows, methods, penalties, probes, problems, theory
-    from latebloom.flows import FlowJob, flow
+    from latebloom.flows import FlowJob, SlowFlowJob, flow, slow_flow
     from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
@@ -54,6 +54,8 @@ _HOMES = {
     "FlowJob": "latebloom.flows",
     "flow": "latebloom.flows",
     "flows": "latebloom.flows",
+    "SlowFlowJob": "latebloom.flows",
+    "slow_flow": "latebloom.flows",
     "load": "latebloom.keep",
     "save": "latebloom.keep",
     "Store": "latebloom.store",
@@ -78,6 +80,7 @@ __all__ = [
     "ProjectedSubgradient",
     "ProximalGradient",
     "Run",
+    "SlowFlowJob",
     "Store",
     "figures",
     "flow",
@@ -89,6 +92,7 @@ __all__ = [
     "probes",
     "problems",
     "save",
+    "slow_flow",
     "theory",
     "train",
     "train_batch",

@@ -67,24 +67,25 @@ def retract(problem: AbstractProblem, flat: jax.Array, tolerance: Any, metric: j
         here = linearised(problem, w, metric)
         u, cost = here.solve(here.residual, tolerance=INEXACT)
         moved = w - length * here.scaled(here.transpose(u))
-        after = _size(problem, moved)
+        after = residual_size(problem, moved)
         better = after < size  # false for NaN
         length = jnp.where(better, jnp.minimum(1.0, 4 * length), length / 4)
         return jnp.where(better, moved, w), jnp.where(better, after, size), products + cost, count + 1, length
 
     zero = jnp.zeros((), jnp.int64)
-    start = (flat, _size(problem, flat), zero, zero, jnp.ones(()))
+    start = (flat, residual_size(problem, flat), zero, zero, jnp.ones(()))
     w, size, products, *_ = jax.lax.while_loop(go_on, step, start)
     return Retracted(w, size, products)
 
 
-def _size(problem: Any, flat: jax.Array) -> jax.Array:
+def residual_size(problem: Any, flat: jax.Array) -> jax.Array:
+    """`|r|` at all parameters in one vector."""
     return jnp.linalg.norm(problem.residuals(ravel_pytree(problem.init())[1](flat)))
 
 
 def residual_goal(problem: AbstractProblem, tolerance: Any = RESIDUAL) -> jax.Array:
     """`tolerance`, relative to the residuals at the start where those are larger than 1."""
-    return tolerance * jnp.maximum(1.0, _size(problem, ravel_pytree(problem.init())[0]))
+    return tolerance * jnp.maximum(1.0, residual_size(problem, ravel_pytree(problem.init())[0]))
 
 
 def retraction(problem: AbstractProblem, params: Params, *, tolerance: float = RESIDUAL) -> Params:

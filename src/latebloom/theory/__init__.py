@@ -1,5 +1,12 @@
 """What theory says: where a phase ends (oracles), when (predictions), and under which conditions."""
 
+from latebloom.problems.zero_loss import (
+    distance_to_zero_loss,
+    kkt_residual,
+    retraction,
+    tangent_cosine,
+    tangent_projection,
+)
 from latebloom.theory import oracles
 from latebloom.theory.closed_form import L2Iteration
 from latebloom.theory.coherence import coherence, mutual_coherence, one_coherence
@@ -87,10 +94,12 @@ __all__ = [
     "constants_thm35",
     "degrees_of_freedom",
     "distance_bound_thm36",
+    "distance_to_zero_loss",
     "error_floor_thm36",
     "expected_samples",
     "generalisation_delay",
     "is_r_cl",
+    "kkt_residual",
     "largest_stable_learning_rate",
     "lasso",
     "least_squares",
@@ -112,6 +121,7 @@ __all__ = [
     "rate_thm36",
     "recovers",
     "recovery_error_bound",
+    "retraction",
     "ridge",
     "robust_constant",
     "robust_rank_constant",
@@ -119,6 +129,8 @@ __all__ = [
     "shrinking_steps",
     "smallest_cl_radius",
     "spectral_delay",
+    "tangent_cosine",
+    "tangent_projection",
     "uniform_delay",
     "wedin_bound",
 ]
