@@ -222,7 +222,7 @@ def run_flows(
     on_records: Callable[[int, Rows], None] | None = None,
     progress: bool | None = None,
 ) -> list[Run | None]:
-    """Flows of either kind on all cores, one a thread; those of one structure share a program. None where Ctrl-C came."""
+    """Flows of either kind on all cores, one a thread; those of one structure share a program; None after Ctrl-C."""
     lanes = [job.lane() for job in jobs]
     cancel, done = threading.Event(), [0] * len(jobs)
     results: list[Run | None] = [None] * len(jobs)
@@ -310,9 +310,7 @@ def _assemble(job: Any, progress: Any, tables: list[Rows], seconds: float, *, ca
         params=jax.tree.map(np.asarray, progress.params),
         outcome=job.outcome(progress, last, cancelled=cancelled),
         milestones=Milestones(found[0], found[1] if measured else None, sharp if measured else None),
-        provenance=provenance(seconds, int(progress.gradients))
-        | counts
-        | {"learning_rate": getattr(job, "learning_rate", None)},
+        provenance=provenance(seconds, int(progress.gradients)) | counts | rate,
     )
 
 

@@ -89,6 +89,8 @@ def measure(lane: Any, params: Any) -> dict[str, jax.Array]:
 
 def watched(lane: Any, params: Any) -> jax.Array:
     """The watched errors less their thresholds."""
+    if not lane.watched:
+        return jnp.zeros(0)
     values = jnp.stack([probe.measure(lane.problem, lane.penalty, params) for probe in lane.watched])
     return values - lane.thresholds
 
@@ -189,6 +191,8 @@ def attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple[
 
 def find_crossings(lane, progress, span, path, watch, keep):
     """Where the watched errors went below or above their thresholds in this step, by bisection on the dense output."""
+    if not lane.watched:
+        return progress.below, progress.crossings, progress.lost
     now = watch <= 0
     entered, left = keep & now & ~progress.below, keep & ~now & progress.below
     t0, t1 = span

@@ -153,9 +153,7 @@ def _check_metric(metric: Any, problem: AbstractProblem) -> np.ndarray:
     try:
         full = jax.tree.map(lambda w, d: jnp.broadcast_to(jnp.asarray(d, float), w.shape), unravel(start), metric)
     except (TypeError, ValueError):
-        raise InputError(
-            f"metric of type {type(metric).__name__} does not have the parameters' shape: {allowed}"
-        ) from None
+        raise InputError(f"metric does not have the shape of the parameters: {allowed}") from None
     flat = np.asarray(ravel_pytree(full)[0])
     if not (np.isfinite(flat).all() and (flat > 0).all()):
         raise InputError(f"metric has entries that are not positive (smallest {flat.min():g}): {allowed}")
