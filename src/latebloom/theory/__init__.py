@@ -18,6 +18,7 @@ from latebloom.theory.leverage import (
     leverage_scores,
     sampling_probabilities,
 )
+from latebloom.theory.limit_map import LimitPoint, limit_map, limit_map_derivative
 from latebloom.theory.lojasiewicz import (
     CLCheck,
     LocalCL,
@@ -48,6 +49,7 @@ from latebloom.theory.oracles import (
 from latebloom.theory.predictions import (
     Prediction,
     generalisation_delay,
+    junction_time,
     memorisation_radius_thm31,
     memorisation_step_thm31,
     memorisation_time,
@@ -75,6 +77,7 @@ __all__ = [
     "Condition",
     "L2Iteration",
     "Leverage",
+    "LimitPoint",
     "LocalCL",
     "NuclearResult",
     "OracleResult",
@@ -99,11 +102,14 @@ __all__ = [
     "expected_samples",
     "generalisation_delay",
     "is_r_cl",
+    "junction_time",
     "kkt_residual",
     "largest_stable_learning_rate",
     "lasso",
     "least_squares",
     "leverage_scores",
+    "limit_map",
+    "limit_map_derivative",
     "local_cl_constant",
     "memorisation_radius_thm31",
     "memorisation_radius_thm34",

@@ -144,7 +144,8 @@ def draw(evidence: Evidence) -> Figure:
         left.plot(times, gap, color=colour, label=rf"$\lambda = ${strength:g}")
     left.set_xlabel(r"slow time $s = \lambda t$")
     left.set_ylabel(r"distance of $w^\lambda(s/\lambda)$ to $w^\circ(s)$")
-    left.legend(loc="lower right", fontsize=6)
+    left.set_ylim(bottom=0.1 * float(gaps(evidence, STRENGTHS[-1])[1].min()))
+    left.legend(loc="lower right", fontsize=6, ncols=2)
     found = np.array(largest(evidence))
     right.plot(STRENGTHS, found, "o", label=r"slow flow from $\Phi(w_0)$")
     line = found[-1] * np.array(STRENGTHS) / STRENGTHS[-1]
@@ -153,7 +154,7 @@ def draw(evidence: Evidence) -> Figure:
     right.plot(STRENGTHS, wrong, "s", color=CYCLE[1], label=r"from the point nearest to $w_0$")
     right.set_xlabel(r"weight decay $\lambda$")
     right.set_ylabel("largest distance on [0.1, 20]")
-    right.legend(loc="center right", fontsize=6)
+    right.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9), fontsize=6)
     for axis in (left, right):
         axis.set_xscale("log")
         axis.set_yscale("log")
