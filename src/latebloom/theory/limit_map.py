@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,7 +13,7 @@ from jax.flatten_util import ravel_pytree
 
 from latebloom.errors import InputError, check_number
 from latebloom.flows import approach
-from latebloom.problems.base import AbstractProblem, Params, require_least_squares
+from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, Params, require_least_squares
 from latebloom.problems.zero_loss import RESIDUAL, residual_goal, residual_size, tangent_projection
 
 BUDGET = 10_000_000  # gradients
@@ -30,8 +29,8 @@ class LimitPoint:
     gradients: int
 
 
-class _From(eqx.Module):
-    """A problem with another start."""
+class _From(AbstractLeastSquares):
+    """A problem with another start; arrays, so that another start compiles nothing."""
 
     problem: Any
     start: Any
@@ -42,11 +41,14 @@ class _From(eqx.Module):
     def residuals(self, params: Any) -> jax.Array:
         return self.problem.residuals(params)
 
-    def loss(self, params: Any) -> jax.Array:
-        return self.problem.loss(params)
-
     def gradient(self, params: Any) -> Any:
         return self.problem.gradient(params)
+
+    def train_error(self, params: Any) -> jax.Array:
+        return self.problem.train_error(params)
+
+    def test_error(self, params: Any) -> jax.Array:
+        return self.problem.test_error(params)
 
 
 def limit_map(problem: AbstractProblem, params: Params | None = None, *, rtol: float = 1e-6) -> LimitPoint:
@@ -56,9 +58,9 @@ def limit_map(problem: AbstractProblem, params: Params | None = None, *, rtol: f
     of zero loss, the point where it stopped, with `zero_loss=False`.
 
     >>> import latebloom as lb
-    >>> toy = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], init=[-1.0, 1.0])
+    >>> toy = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], init=[0.0, 1.0])
     >>> limit_map(toy).params.round(9).tolist()
-    [0.0, 2.0]
+    [0.5, 1.5]
 
     Source: "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation", Section 4.2.
     """
@@ -88,7 +90,8 @@ def limit_map_derivative(problem: AbstractProblem, params: Params) -> Callable[[
     >>> derivative(np.array([3.0, 0.0, 0.0])).round(9).tolist()
     [2.0, -1.0, -1.0]
 
-    Source: "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation", Lemma 1.
+    Source: "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation", Section 4.2,
+    after Eq. 6.
     """
     problem = require_least_squares(problem, "limit_map_derivative")
     point = _like(params, problem)
