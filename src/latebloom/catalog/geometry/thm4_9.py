@@ -139,6 +139,7 @@ def draw(evidence: Evidence) -> Figure:
         times, distance = distances(evidence, CURVED, decay)
         left.plot(times[1:], distance[1:], color=colour, label=rf"$\lambda = ${decay:g}")
     left.set_xlim(1e-3, UNTIL)
+    left.set_ylim(bottom=1e-6)
     left.set_xlabel(r"slow time $2\lambda t$")
     left.set_ylabel(r"distance to $\mathcal{Z}$")
     left.set_title(r"$w_1 w_2 = 1$")
