@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latebloom import figures, flows, methods, penalties, probes, problems, theory
-    from latebloom.flows import FlowJob, flow, flow_batch
+    from latebloom.flows import FlowJob, SlowFlowJob, flow, flow_batch, slow_flow
     from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
@@ -55,6 +55,8 @@ _HOMES = {
     "flow": "latebloom.flows",
     "flow_batch": "latebloom.flows",
     "flows": "latebloom.flows",
+    "SlowFlowJob": "latebloom.flows",
+    "slow_flow": "latebloom.flows",
     "load": "latebloom.keep",
     "save": "latebloom.keep",
     "Store": "latebloom.store",
@@ -79,6 +81,7 @@ __all__ = [
     "ProjectedSubgradient",
     "ProximalGradient",
     "Run",
+    "SlowFlowJob",
     "Store",
     "figures",
     "flow",
@@ -91,6 +94,7 @@ __all__ = [
     "probes",
     "problems",
     "save",
+    "slow_flow",
     "theory",
     "train",
     "train_batch",

@@ -47,7 +47,7 @@ class Milestone:
       between two records is not seen there.
     - `lost`: the record at which the value was found above the threshold again, if it was.
     - `censored`: the run ended without a crossing; then the milestone is later than `last_step`, if ever.
-    - `clock`: what the numbers count, "step" in `train` and "time" in a flow.
+    - `clock`: what the numbers count, "step" in `train`, "time" in a flow, "slow_time" in a slow flow.
     """
 
     name: str
@@ -87,9 +87,9 @@ class Milestone:
             return None
         when = self.first.step
         steps = when if self.clock == "step" else when / learning_rate if learning_rate else None
-        return {
-            "step": steps,
-            "time": when if self.clock == "time" else when * (learning_rate or 1.0),
+        times = when if self.clock == "time" else when * (learning_rate or 1.0)
+        slow = {"step": None, "time": None, "slow_time": when}
+        return (slow if self.clock == "slow_time" else {"step": steps, "time": times}) | {
             "bracket": list(self.first.bracket),
             "pinned": self.first.pinned,
             "threshold": self.threshold,
@@ -107,7 +107,7 @@ class Milestone:
         return where if self.lost is None else f"{where}, lost again by {self._at(self.lost)}"
 
     def _at(self, when: float) -> str:
-        return f"step {when:,}" if self.clock == "step" else f"time {when:.5g}"
+        return f"step {when:,}" if self.clock == "step" else f"{self.clock.replace('_', ' ')} {when:.5g}"
 
 
 @dataclass(frozen=True)

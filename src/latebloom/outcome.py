@@ -15,6 +15,7 @@ class Ending(StrEnum):
     DIVERGED = "diverged"
     NOT_FINITE = "not finite"
     INTERRUPTED = "interrupted"
+    NO_ZERO_LOSS = "no zero loss"
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether the run broke down numerically."""
-        return self.ending in {Ending.DIVERGED, Ending.NOT_FINITE}
+        """Whether the run broke down numerically, or had no zero-loss set to begin on."""
+        return self.ending in {Ending.DIVERGED, Ending.NOT_FINITE, Ending.NO_ZERO_LOSS}
 
     def __str__(self) -> str:
         return self.sentence

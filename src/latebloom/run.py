@@ -28,7 +28,7 @@ class Run:
 
     `columns` holds `step`, `time = step · learning_rate`, `slow_time = strength · time` (one strength)
     and a column for every probe; vector probes are matrices with a row a record. A flow has `step = time /
-    learning_rate` only if it was told a learning rate.
+    learning_rate` only if it was told a learning rate; a slow flow has `slow_time` only.
     """
 
     configuration: dict[str, Any]
@@ -40,8 +40,9 @@ class Run:
 
     @property
     def clock(self) -> str:
-        """What the run counts: "step" for an iteration, "time" for a flow."""
-        return "time" if "flow" in self.configuration else "step"
+        """What the run counts: "step" for an iteration, "time" for a flow, "slow_time" for a slow flow."""
+        kinds = {"flow": "time", "slow_flow": "slow_time"}
+        return next((clock for kind, clock in kinds.items() if kind in self.configuration), "step")
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in self.columns:

@@ -23,3 +23,19 @@ def test_a_flow_refuses_a_penalty_with_kinks(latebloom):
     failed = latebloom("run", PROBLEM, "--penalty", "nuclear_norm[1e-3]", "--flow", "100")
     assert failed.code == 2
     assert "smooth penalty" in failed.err
+
+
+def test_a_slow_flow_is_run_kept_and_served_again(latebloom):
+    line = ("run", PROBLEM, "--slow-flow", "3", "--json")
+    document = latebloom(*line).json
+    assert document["outcome"] == "finished"
+    assert document["final"]["slow_time"] == 3
+    assert document["milestones"]["memorised"]["slow_time"] == 0
+    assert latebloom(*line).json == document
+    assert "slow time" in latebloom("runs", "list").out
+
+
+def test_one_way_of_running_at_a_time(latebloom):
+    failed = latebloom("run", PROBLEM, "--slow-flow", "3", "--flow", "100")
+    assert failed.code == 2
+    assert "give one of them" in failed.err

@@ -281,7 +281,7 @@ def test_a_step_of_too_many_stages_is_refused():
     matrix, start, term = decay(), jnp.ones(60), diffrax.ODETerm(linear)
     solver = RungeKuttaChebyshev(max_stages=5)
     memory = solver.init(term, 0.0, 1.0, start, matrix)
-    longest = float(solver.longest_step(memory))
+    longest = float(solver.longest_step(memory, jnp.array(5.0)))
     refused = solver.step(term, jnp.array(0.0), jnp.array(1.1 * longest), start, matrix, memory, False)
     accepted = solver.step(term, jnp.array(0.0), jnp.array(0.99 * longest), start, matrix, memory, False)
     assert np.isinf(refused[1]).all()

@@ -15,6 +15,7 @@ ProbeText = Annotated[list[str] | None, typer.Option("--probe", help="E.g. 'grad
 Steps = Annotated[int, typer.Option("--steps", min=0, help="How many steps.")]
 Until = Annotated[str | None, typer.Option("--until", help="Stop when 'memorised' or 'generalised'.")]
 Flow = Annotated[float | None, typer.Option("--flow", help="Integrate the gradient flow to this time instead.")]
+SlowFlow = Annotated[float | None, typer.Option("--slow-flow", help="Integrate the limit λ → 0 to this slow time.")]
 Memorised = Annotated[float, typer.Option("--memorised", help="Threshold on the train error.")]
 Generalised = Annotated[float, typer.Option("--generalised", help="Threshold on the test error.")]
 
@@ -29,13 +30,15 @@ def run(
     generalised: Generalised = 1e-3,
     until: Until = None,
     flow: Flow = None,
+    slow_flow: SlowFlow = None,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
     """Run one simulation of your own and keep it in the store."""
     use_compile_cache()
     from latebloom import methods, penalties, probes, problems
-    from latebloom.flows import FlowJob
+    from latebloom.errors import InputError
+    from latebloom.flows import FlowJob, SlowFlowJob
     from latebloom.record import parse
     from latebloom.reproduce import compute_one, run_json
     from latebloom.store import run_key
@@ -45,7 +48,11 @@ def run(
     what: Any = parse(problem, problems.TABLE, "problem")
     preferred: Any = (terms[0] if len(terms) == 1 else penalties.Sum(*terms)) if terms else None  # type: ignore[arg-type]
     measured: Any = tuple(parse(text, probes.TABLE, "probe") for text in probe or [])
-    if flow is None:
+    if flow is not None and slow_flow is not None:
+        raise InputError("--flow and --slow-flow are two ways of running: give one of them")
+    if slow_flow is not None:
+        job = SlowFlowJob(what, preferred, slow_flow, measured, memorised, generalised)
+    elif flow is None:
         how: Any = parse(method, methods.TABLE, "method")
         job = Job(what, how, preferred, steps, measured, memorised, generalised, until)
     else:

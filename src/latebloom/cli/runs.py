@@ -114,7 +114,8 @@ def _first_step(summary: dict[str, Any], name: str) -> str:
     if not milestone.get("first"):
         return ""
     when = milestone["first"]["step"]
-    return f"{when:,}" if milestone.get("clock", "step") == "step" else f"time {when:.4g}"
+    clock = milestone.get("clock", "step").replace("_", " ")
+    return f"{when:,}" if clock == "step" else f"{clock} {when:.4g}"
 
 
 def _sentence(summary: dict[str, Any]) -> str:

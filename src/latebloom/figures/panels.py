@@ -27,9 +27,9 @@ def log_steps(axis: Axes, label: str = STEP_LABEL) -> None:
 def log_clock(axis: Axes, run: Run) -> None:
     """A logarithmic axis of the run's own clock: steps from 1 on, or the times that were recorded."""
     log_steps(axis)
-    if run.clock == "time":
-        axis.set_xlabel("time $t$")
-        axis.set_xlim(left=float(run["time"][1]))
+    if run.clock != "step":
+        axis.set_xlabel("time $t$" if run.clock == "time" else r"slow time $s = \lambda t$")
+        axis.set_xlim(left=float(run[run.clock][1]))
 
 
 def errors(

@@ -8,7 +8,7 @@ import time as clock
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import diffrax
 import jax
@@ -20,7 +20,7 @@ from latebloom.drive import structure
 from latebloom.errors import CapabilityError, InputError, check_choice, check_count, check_number
 from latebloom.flows import loop
 from latebloom.flows.chebyshev import RungeKuttaChebyshev, most_stages
-from latebloom.flows.loop import CAPACITY, FlowLane, FlowProgress
+from latebloom.flows.loop import CAPACITY, FlowLane
 from latebloom.milestones import Crossing, Milestone, Milestones, Watch
 from latebloom.penalties import L2, AbstractPenalty
 from latebloom.precision import in_precision, precision
@@ -70,34 +70,25 @@ class FlowJob:
     records_per_decade: int = PER_DECADE
     learning_rate: float | None = None
 
+    clock: ClassVar[str] = "time"
+
     def __post_init__(self):
-        if not isinstance(self.problem, AbstractProblem):
-            raise InputError(f"problem must be a problem record, not {type(self.problem).__name__}")
-        if self.penalty is not None and not isinstance(self.penalty, AbstractPenalty):
-            raise InputError(f"penalty must be a penalty record such as L2(1e-3), not {type(self.penalty).__name__}")
+        check_job(self)
         if self.penalty is not None and not self.penalty.smooth:
             raise CapabilityError(
                 f"a flow needs a smooth penalty; {self.penalty!r} has kinks: use L2, or train with ProximalGradient"
             )
-        object.__setattr__(self, "until", check_number("until", self.until, above=0, most=1e300))
-        for what in ("rtol", "atol"):
-            object.__setattr__(self, what, check_number(what, getattr(self, what), above=1e-14, below=1))
         check_choice("solver", self.solver, SOLVERS)
-        check_count("max_gradients", self.max_gradients)
-        check_count("records_per_decade", self.records_per_decade)
         if self.learning_rate is not None:
             check_number("learning_rate", self.learning_rate, above=0)
-        probes = (self.probes,) if isinstance(self.probes, AbstractProbe) else tuple(self.probes)
-        object.__setattr__(self, "probes", check_probes(probes))
 
     @property
     def watches(self) -> tuple[Watch, Watch]:
-        return Watch("memorised", "train_error", self.memorised), Watch("generalised", "test_error", self.generalised)
+        return watches_of(self)
 
     @property
     def all_probes(self) -> tuple[AbstractProbe, ...]:
-        """The probes of every run and those asked for, a column once."""
-        return tuple({probe.column: probe for probe in (*ALWAYS, *self.probes)}.values())
+        return probes_of(self)
 
     def configuration(self) -> dict[str, Any]:
         """The run's identity, as plain JSON values."""
@@ -118,10 +109,7 @@ class FlowJob:
 
     def lane(self) -> FlowLane:
         """The job as the compiled loop takes it; refuses combinations that cannot work."""
-        for probe in self.all_probes:
-            probe.check(self.problem, self.penalty)
-        if self.penalty is not None:
-            self.penalty.check(self.problem.init())
+        check_lane(self)
         # Python numbers would be constants of the program: as arrays, another seed or strength compiles nothing.
         return FlowLane(
             problem=in_precision(self.problem, self.problem),
@@ -145,6 +133,67 @@ class FlowJob:
         """When records are made: log-spaced over `DECADES` decades before the end."""
         count = DECADES * self.records_per_decade
         return self.until * np.geomspace(10.0**-DECADES, 1.0, count + 1)
+
+    def clocks(self, times: np.ndarray) -> Rows:
+        """The clocks beside `time`."""
+        clocks = {} if self.learning_rate is None else {"step": times / self.learning_rate}
+        if self.penalty is not None and len(self.penalty.strengths) == 1:
+            clocks["slow_time"] = times * self.penalty.strengths[0]
+        return clocks
+
+    def outcome(self, progress: Any, last: float, *, cancelled: bool) -> outcome.Outcome:
+        """How a flow that got as far as `last` ended."""
+        where = f"time {last:.6g}"
+        if bool(progress.broken):
+            sentence = f"no finite step from {where} on: look at train_loss, scale the data down"
+            return outcome.Outcome(outcome.Ending.NOT_FINITE, last, sentence)
+        return ending(self, where, last, cancelled=cancelled)
+
+
+def check_job(job: Any) -> None:
+    """What every kind of flow checks: problem, penalty, end, tolerances, budget and probes."""
+    if not isinstance(job.problem, AbstractProblem):
+        raise InputError(f"problem must be a problem record, not {type(job.problem).__name__}")
+    if job.penalty is not None and not isinstance(job.penalty, AbstractPenalty):
+        raise InputError(f"penalty must be a penalty record such as L2(1e-3), not {type(job.penalty).__name__}")
+    object.__setattr__(job, "until", check_number("until", job.until, above=0, most=1e300))
+    for what in ("rtol", "atol"):
+        object.__setattr__(job, what, check_number(what, getattr(job, what), above=1e-14, below=1))
+    check_count("max_gradients", job.max_gradients)
+    check_count("records_per_decade", job.records_per_decade)
+    probes = (job.probes,) if isinstance(job.probes, AbstractProbe) else tuple(job.probes)
+    object.__setattr__(job, "probes", check_probes(probes))
+
+
+def check_lane(job: Any) -> None:
+    """Refuses probes and penalties that do not go with the problem."""
+    for probe in job.all_probes:
+        probe.check(job.problem, job.penalty)
+    if job.penalty is not None:
+        job.penalty.check(job.problem.init())
+
+
+def watches_of(job: Any) -> tuple[Watch, Watch]:
+    """The two milestones with the job's thresholds."""
+    return Watch("memorised", "train_error", job.memorised), Watch("generalised", "test_error", job.generalised)
+
+
+def probes_of(job: Any) -> tuple[AbstractProbe, ...]:
+    """The probes of every run and those asked for, a column once."""
+    return tuple({probe.column: probe for probe in (*ALWAYS, *job.probes)}.values())
+
+
+def ending(job: Any, where: str, last: float, *, cancelled: bool) -> outcome.Outcome:
+    """The outcome of a flow that did not break down."""
+    if last >= job.until:
+        return outcome.Outcome(outcome.Ending.FINISHED, last, f"finished at {where}")
+    if cancelled:
+        return outcome.Outcome(outcome.Ending.INTERRUPTED, last, f"interrupted at {where}: what was done is kept")
+    return outcome.Outcome(
+        outcome.Ending.BUDGET,
+        last,
+        f"budget of {job.max_gradients:,} gradients spent at {where}: raise max_gradients or the tolerances",
+    )
 
 
 def flow(
@@ -211,13 +260,13 @@ def _preferred(weight_decay: float, penalty: AbstractPenalty | None) -> Abstract
 
 
 def run_flows(
-    jobs: Sequence[FlowJob],
+    jobs: Sequence[Any],
     *,
     label: str = "flow",
     on_records: Callable[[int, Rows], None] | None = None,
     progress: bool | None = None,
 ) -> list[Run | None]:
-    """Flows on all cores, one a thread; those of one structure share a program. None where Ctrl-C came first."""
+    """Flows of either kind on all cores, one a thread; those of one structure share a program; None after Ctrl-C."""
     lanes = [job.lane() for job in jobs]
     cancel, done = threading.Event(), [0] * len(jobs)
     results: list[Run | None] = [None] * len(jobs)
@@ -252,39 +301,39 @@ def run_flows(
     return results
 
 
-def _warm_up(lane: FlowLane) -> None:
+def _warm_up(lane: Any) -> None:
     """Compiles what is not compiled yet, by advancing nothing."""
-    progress = loop.begin(lane, jnp.asarray(1.0))
+    progress = lane.start(1.0, 0, lambda: False)
     nothing = jnp.asarray(0)
-    jax.block_until_ready(loop.advance(lane, progress, jnp.zeros(CAPACITY), nothing, nothing)[2])
+    jax.block_until_ready(lane.advance(progress, jnp.zeros(CAPACITY), nothing, nothing)[2])
 
 
-def _run(number: int, job: FlowJob, lane: FlowLane, cancel: threading.Event, done: list[int], on_records) -> Run:
-    started, times = clock.perf_counter(), job.times()
-    progress = loop.begin(lane, jnp.asarray(times[0]))
-    tables = [{"time": np.zeros(1)} | {k: np.asarray(v)[None] for k, v in _measure(lane, progress.params).items()}]
+def _run(number: int, job: Any, lane: Any, cancel: threading.Event, done: list[int], on_records) -> Run:
+    started, times, name = clock.perf_counter(), job.times(), job.clock
+    progress = lane.start(times[0], job.max_gradients, cancel.is_set)
+    tables = [{name: np.zeros(1)} | {k: np.asarray(v)[None] for k, v in _measure(lane, progress.params).items()}]
     position, quota = 0, FIRST_QUOTA
     while position < len(times) and not cancel.is_set():
         wanted = times[position : position + CAPACITY]
         spent, called = int(progress.gradients), clock.perf_counter()
         budget = jnp.asarray(min(job.max_gradients, spent + quota))
         progress, rows, filled = jax.block_until_ready(
-            loop.advance(lane, progress, _padded(wanted), jnp.asarray(len(wanted)), budget)
+            lane.advance(progress, _padded(wanted), jnp.asarray(len(wanted)), budget)
         )
         made = int(filled)
         if made:
-            tables.append({"time": wanted[:made]} | {k: np.asarray(v)[:made] for k, v in rows.items()})
+            tables.append({name: wanted[:made]} | {k: np.asarray(v)[:made] for k, v in rows.items()})
             if on_records is not None:
-                on_records(number, _clocks(job, tables[-1]["time"]) | tables[-1])
+                on_records(number, job.clocks(wanted[:made]) | tables[-1])
         position += made
         done[number] = position
         if bool(progress.broken) or int(progress.gradients) >= job.max_gradients:
             break
         speed = (int(progress.gradients) - spent) / max(clock.perf_counter() - called, 1e-6)
         quota = max(1, int(min(speed * CALL_SECONDS, 10 * quota)))
-    if float(progress.time) > tables[-1]["time"][-1]:  # what is returned is also the last record
+    if float(progress.time) > tables[-1][name][-1]:  # what is returned is also the last record
         here = {k: np.asarray(v)[None] for k, v in _measure(lane, progress.params).items()}
-        tables.append({"time": np.array([float(progress.time)])} | here)
+        tables.append({name: np.array([float(progress.time)])} | here)
     return _assemble(job, progress, tables, clock.perf_counter() - started, cancelled=cancel.is_set())
 
 
@@ -296,32 +345,27 @@ def _padded(times: np.ndarray) -> jax.Array:
 _measure = jax.jit(loop.measure)
 
 
-def _clocks(job: FlowJob, times: np.ndarray) -> Rows:
-    clocks = {} if job.learning_rate is None else {"step": times / job.learning_rate}
-    if job.penalty is not None and len(job.penalty.strengths) == 1:
-        clocks["slow_time"] = times * job.penalty.strengths[0]
-    return clocks
-
-
-def _assemble(job: FlowJob, progress: FlowProgress, tables: list[Rows], seconds: float, *, cancelled: bool) -> Run:
+def _assemble(job: Any, progress: Any, tables: list[Rows], seconds: float, *, cancelled: bool) -> Run:
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    columns = {"time": columns["time"]} | _clocks(job, columns["time"]) | columns
-    last = float(columns["time"][-1])
-    found = [_milestone(watch, which, progress, last) for which, watch in enumerate(job.watches)]
-    sharp = milestones.sharpness(columns["time"], columns["test_error"], found[0], found[1])
+    times = columns[job.clock]
+    columns = {job.clock: times} | job.clocks(times) | columns
+    last = float(times[-1])
+    found = [_milestone(job, watch, which, progress, last) for which, watch in enumerate(job.watches)]
+    sharp = milestones.sharpness(times, columns["test_error"], found[0], found[1])
     measured = job.problem.has_test
     counts = {"steps": int(progress.accepted), "rejected": int(progress.rejected)}
+    rate = {"learning_rate": getattr(job, "learning_rate", None)}
     return Run(
         configuration=job.configuration(),
         columns=columns,
         params=jax.tree.map(np.asarray, progress.params),
-        outcome=_outcome(job, progress, last, cancelled),
+        outcome=job.outcome(progress, last, cancelled=cancelled),
         milestones=Milestones(found[0], found[1] if measured else None, sharp if measured else None),
-        provenance=provenance(seconds, int(progress.gradients)) | counts | {"learning_rate": job.learning_rate},
+        provenance=provenance(seconds, int(progress.gradients)) | counts | rate,
     )
 
 
-def _milestone(watch: Watch, which: int, progress: FlowProgress, last: float) -> Milestone:
+def _milestone(job: Any, watch: Watch, which: int, progress: Any, last: float) -> Milestone:
     first, latest = (float(value) for value in progress.crossings[which])
     lost = float(progress.lost[which])
     return Milestone(
@@ -332,22 +376,5 @@ def _milestone(watch: Watch, which: int, progress: FlowProgress, last: float) ->
         stable=Crossing(latest, (latest, latest), pinned=True) if bool(progress.below[which]) else None,
         lost=lost if np.isfinite(lost) else None,
         last_step=last,
-        clock="time",
-    )
-
-
-def _outcome(job: FlowJob, progress: FlowProgress, last: float, cancelled: bool) -> outcome.Outcome:
-    where = f"time {last:.6g}"
-    if last >= job.until:
-        return outcome.Outcome(outcome.Ending.FINISHED, last, f"finished at {where}")
-    if bool(progress.broken):
-        return outcome.Outcome(
-            outcome.Ending.NOT_FINITE, last, f"no finite step from {where} on: look at train_loss, scale the data down"
-        )
-    if cancelled:
-        return outcome.Outcome(outcome.Ending.INTERRUPTED, last, f"interrupted at {where}: what was done is kept")
-    return outcome.Outcome(
-        outcome.Ending.BUDGET,
-        last,
-        f"budget of {job.max_gradients:,} gradients spent at {where}: raise max_gradients or the tolerances",
+        clock=job.clock,
     )

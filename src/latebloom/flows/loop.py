@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import diffrax
@@ -32,10 +33,21 @@ class FlowLane(eqx.Module):
     atol: jax.Array
     stages: jax.Array  # at most
     solver: Any = eqx.field(static=True)  # one of diffrax's
+    metric: Any = None  # a positive diagonal D, as parameters: the flow is that of `-D∇F`; without a penalty
+
+    def start(self, first: float, budget: int, cancelled: Callable[[], bool]) -> FlowProgress:
+        """Where the steps begin."""
+        return begin(self, jnp.asarray(first))
+
+    def advance(self, progress, targets, count, budget):
+        """Steps on through the record times."""
+        return advance(self, progress, targets, count, budget)
 
     def field(self, t, params, args):
         """`-∇F - ∇h`."""
         gradient = self.problem.gradient(params)
+        if self.metric is not None:
+            gradient = jax.tree.map(jnp.multiply, self.metric, gradient)
         if self.penalty is None:
             return jax.tree.map(jnp.negative, gradient)
         return jax.tree.map(lambda g, h: -(g + h), gradient, self.penalty.subgradient(params))
@@ -75,13 +87,15 @@ class FlowProgress(eqx.Module):
     broken: jax.Array
 
 
-def measure(lane: FlowLane, params: Any) -> dict[str, jax.Array]:
+def measure(lane: Any, params: Any) -> dict[str, jax.Array]:
     """Every probe at these parameters."""
     return {probe.column: probe.measure(lane.problem, lane.penalty, params) for probe in lane.probes}
 
 
-def _watch(lane: FlowLane, params: Any) -> jax.Array:
+def watched(lane: Any, params: Any) -> jax.Array:
     """The watched errors less their thresholds."""
+    if not lane.watched:
+        return jnp.zeros(0)
     values = jnp.stack([probe.measure(lane.problem, lane.penalty, params) for probe in lane.watched])
     return values - lane.thresholds
 
@@ -102,7 +116,7 @@ def begin(lane: FlowLane, first: jax.Array) -> FlowProgress:
     _, control = lane.controller.init(
         lane.terms, zero, first, params, step, None, lane.solver.func, lane.solver.error_order(lane.terms)
     )
-    below = _watch(lane, params) <= 0
+    below = watched(lane, params) <= 0
     crossings = jnp.where(below[:, None], 0.0, jnp.inf) * jnp.ones((1, 2))
     none = jnp.zeros((), jnp.int64)
     spent = memory.gradients if lane.stabilised else none
@@ -186,12 +200,14 @@ def _remember(lane: FlowLane, progress: FlowProgress, trial: Trial, keep: jax.Ar
     return memory, memory.gradients - old.gradients
 
 
-def _attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple[FlowProgress, jax.Array]:
+def attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple[FlowProgress, jax.Array]:
     """One step towards `target`, accepted or not; also says whether the target was reached."""
     trial = _try(lane, progress, target)
     keep, plain, after, control = _judge(lane, progress, trial)
     memory, spent = _remember(lane, progress, trial, keep)
-    below, crossings, lost = _crossings(lane, progress, trial, keep)
+    path = lane.solver.interpolation_cls(t0=trial.t0, t1=trial.t1, **trial.dense).evaluate
+    watch = watched(lane, trial.params)
+    below, crossings, lost = find_crossings(lane, progress, (trial.t0, trial.t1), path, watch, keep)
     choose = lambda new, old: jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, old)  # noqa: E731
     moved = FlowProgress(
         time=jnp.where(keep, trial.t1, trial.t0),
@@ -211,18 +227,19 @@ def _attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple
     return moved, keep & trial.clipped
 
 
-def _crossings(lane: FlowLane, progress: FlowProgress, trial: Trial, keep: jax.Array):
+def find_crossings(lane, progress, span, path, watch, keep):
     """Where the watched errors went below or above their thresholds in this step, by bisection on the dense output."""
-    now = _watch(lane, trial.params) <= 0
+    if not lane.watched:
+        return progress.below, progress.crossings, progress.lost
+    now = watch <= 0
     entered, left = keep & now & ~progress.below, keep & ~now & progress.below
-    t0, t1 = trial.t0, trial.t1
-    path = lane.solver.interpolation_cls(t0=t0, t1=t1, **trial.dense)
+    t0, t1 = span
 
     def locate(which: int) -> jax.Array:
         def halve(_, bracket):
             low, high = bracket
             middle = (low + high) / 2
-            inside = (_watch(lane, path.evaluate(middle))[which] <= 0) == now[which]
+            inside = (watched(lane, path(middle))[which] <= 0) == now[which]
             return jnp.where(inside, low, middle), jnp.where(inside, middle, high)
 
         search = lambda: jax.lax.fori_loop(0, BISECTIONS, halve, (t0, t1))[1]  # noqa: E731
@@ -253,7 +270,7 @@ def advance(lane: FlowLane, progress: FlowProgress, targets: jax.Array, count: j
 
     def body(carry):
         index, progress, rows = carry
-        progress, reached = _attempt(lane, progress, targets[index])
+        progress, reached = attempt(lane, progress, targets[index])
         write = lambda rows: jax.tree.map(lambda t, new: t.at[index].set(new), rows, measure(lane, progress.params))  # noqa: E731
         rows = jax.lax.cond(reached, write, lambda rows: rows, rows)
         return index + reached, progress, rows

@@ -16,6 +16,7 @@ from latebloom.probes.matrix import (
 from latebloom.probes.norms import Norm, PenaltyValue
 from latebloom.probes.trajectory import Trajectory
 from latebloom.probes.vector import Components, OffSupportNorm, SupportNorm, VectorL1
+from latebloom.probes.zero_loss import DistanceToZeroLoss, KKTResidual, TangentCosine
 from latebloom.record import Record
 
 # Measured in every run.
@@ -41,6 +42,9 @@ TABLE: dict[str, type[Record]] = {
         NumericalRank,
         SubspaceAngles,
         LayerBalance,
+        DistanceToZeroLoss,
+        TangentCosine,
+        KKTResidual,
     )
 }
 
@@ -50,9 +54,11 @@ __all__ = [
     "AbstractProbe",
     "Components",
     "DistanceTo",
+    "DistanceToZeroLoss",
     "EffectiveRank",
     "FunctionValues",
     "GradientRatio",
+    "KKTResidual",
     "Kinks",
     "LayerBalance",
     "Norm",
@@ -63,6 +69,7 @@ __all__ = [
     "SingularValues",
     "SubspaceAngles",
     "SupportNorm",
+    "TangentCosine",
     "TestError",
     "TrainError",
     "TrainLoss",

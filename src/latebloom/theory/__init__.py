@@ -1,5 +1,12 @@
 """What theory says: where a phase ends (oracles), when (predictions), and under which conditions."""
 
+from latebloom.problems.zero_loss import (
+    distance_to_zero_loss,
+    kkt_residual,
+    retraction,
+    tangent_cosine,
+    tangent_projection,
+)
 from latebloom.theory import oracles
 from latebloom.theory.closed_form import L2Iteration
 from latebloom.theory.coherence import coherence, mutual_coherence, one_coherence
@@ -11,6 +18,7 @@ from latebloom.theory.leverage import (
     leverage_scores,
     sampling_probabilities,
 )
+from latebloom.theory.limit_map import LimitPoint, limit_map, limit_map_derivative
 from latebloom.theory.lojasiewicz import (
     CLCheck,
     LocalCL,
@@ -41,6 +49,7 @@ from latebloom.theory.oracles import (
 from latebloom.theory.predictions import (
     Prediction,
     generalisation_delay,
+    junction_time,
     memorisation_radius_thm31,
     memorisation_step_thm31,
     memorisation_time,
@@ -68,6 +77,7 @@ __all__ = [
     "Condition",
     "L2Iteration",
     "Leverage",
+    "LimitPoint",
     "LocalCL",
     "NuclearResult",
     "OracleResult",
@@ -87,14 +97,19 @@ __all__ = [
     "constants_thm35",
     "degrees_of_freedom",
     "distance_bound_thm36",
+    "distance_to_zero_loss",
     "error_floor_thm36",
     "expected_samples",
     "generalisation_delay",
     "is_r_cl",
+    "junction_time",
+    "kkt_residual",
     "largest_stable_learning_rate",
     "lasso",
     "least_squares",
     "leverage_scores",
+    "limit_map",
+    "limit_map_derivative",
     "local_cl_constant",
     "memorisation_radius_thm31",
     "memorisation_radius_thm34",
@@ -112,6 +127,7 @@ __all__ = [
     "rate_thm36",
     "recovers",
     "recovery_error_bound",
+    "retraction",
     "ridge",
     "robust_constant",
     "robust_rank_constant",
@@ -119,6 +135,8 @@ __all__ = [
     "shrinking_steps",
     "smallest_cl_radius",
     "spectral_delay",
+    "tangent_cosine",
+    "tangent_projection",
     "uniform_delay",
     "wedin_bound",
 ]

@@ -193,6 +193,29 @@ def uniform_delay(problem: Any, learning_rate: float, strength: float, *, params
     )
 
 
+def junction_time(weight_decay: float, *, rate: float = 1.0) -> Prediction:
+    """The time `-ln λ / μ` at which the fast phase hands over to the slow one: slow time `-λ ln λ / μ`.
+
+    μ (`rate`) is the slowest rate of the fast phase, the smallest non-zero eigenvalue of the Hessian at its end; the
+    paper fixes the order only and prints a constant of its proof. `step` is infinite: a flow has none.
+
+    >>> round(junction_time(1e-3).time, 4)
+    6.9078
+
+    Source: "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation", Lemma 2.
+    """
+    weight_decay = check_number("weight_decay", weight_decay, above=0, below=1)
+    time = -math.log(weight_decay) / check_number("rate", rate, above=0)
+    return Prediction(
+        name="junction",
+        step=math.inf,
+        time=time,
+        formula="-ln λ / μ, slow time -λ ln λ / μ",
+        source="A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation, Lemma 2",
+        notes="there the flow is within order -λ ln λ of Φ(w0); any later time that vanishes in slow time will do",
+    )
+
+
 def from_memorised_to_truth(problem: Any, params: Any, who: str) -> np.ndarray:
     """`a_t1 - a*` as a vector; without `params`, from the least-squares solution closest to the start."""
     problem = require_linear(problem, who)

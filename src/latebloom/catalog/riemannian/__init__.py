@@ -1,10 +1,21 @@
 """A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation, figure by figure."""
 
-from latebloom.catalog.riemannian import fig1, fig2, fig3, fig4, junction, linear_regression, matrix_sensing, prop1
+from latebloom.catalog.riemannian import (
+    fig1,
+    fig2,
+    fig3,
+    fig4,
+    junction,
+    linear_regression,
+    matrix_sensing,
+    prop1,
+    prop2,
+    prop4,
+)
 
 PAPER = (
     "Boursier, Pesme, Dragomir: A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm "
     "Minimisation"
 )
-MODULES = (fig1, fig2, fig3, fig4, linear_regression, prop1, junction, matrix_sensing)
+MODULES = (fig1, fig2, fig3, fig4, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
 EXPERIMENTS = tuple(module.EXPERIMENT for module in MODULES)

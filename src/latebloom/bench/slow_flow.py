@@ -1,0 +1,100 @@
+"""The slow flow to a slow time, whatever λ, against the flow with weight decay λ to the same slow time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import latebloom as lb
+from latebloom.bench.base import BenchResult
+from latebloom.bench.flow import RTOL, task
+from latebloom.bench.timing import Timed, describe, take_turns
+
+NAME = "slow-flow"
+UNTIL = 100.0  # slow time
+STRENGTHS = (1e-3, 1e-4, 1e-5, 1e-6)
+EXTRAPOLATED = (1e-7, 1e-8)
+CAP = 1_500_000  # gradients of the flow, after which its cost is known: from then on it grows with time
+ACCURACY = 1e-3  # between the curves of the test error, which is about 1, over slow time [0.1, 100]
+TARGETS = {1e-3: ("at most", 2.0), 1e-6: ("at least", 30.0)}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the flow with one weight decay took to slow time `reached`, and how far its test error is from ours."""
+
+    strength: float
+    seconds: float
+    gradients: int
+    distance: float
+    reached: float
+
+
+def distance(slow: lb.Run, flow: lb.Run) -> float:
+    """The largest difference of the test errors from slow time 0.1 on, as far as the flow goes."""
+    kept = (slow["slow_time"] >= 0.1) & (slow["slow_time"] <= flow["slow_time"][-1])
+    other = np.interp(np.log(slow["slow_time"][kept]), np.log(flow["slow_time"][1:]), flow["test_error"][1:])
+    return float(np.abs(slow["test_error"][kept] - other).max())
+
+
+def measure(
+    *,
+    seed: int = 0,
+    until: float = UNTIL,
+    strengths: tuple[float, ...] = STRENGTHS,
+    cap: int = CAP,
+    repeats: int = 3,
+) -> list[BenchResult]:
+    """Ours at rtol 1e-4 against the flow at rtol 1e-4, matrix completion 20x20 with factors of width 10."""
+    problem = task(seed).problem
+
+    def flow(strength: float) -> lb.Run:
+        return lb.flow(
+            problem, weight_decay=strength, until=until / strength, rtol=RTOL, max_gradients=cap, progress=False
+        )
+
+    slow = lambda: lb.slow_flow(problem, until=until, rtol=RTOL, progress=False)  # noqa: E731
+    first = strengths[0]
+    timed = take_turns({"slow": slow, "flow": lambda: flow(first)}, repeats=repeats)
+    ours = timed["slow"]
+    costs = [_cost(first, timed["flow"], ours.answer)]
+    for strength in strengths[1:]:  # the program is compiled, and these take long enough to be timed once
+        run = flow(strength)
+        costs.append(_cost(strength, Timed(run.provenance["seconds"], 1.0, 1.0, run), ours.answer))
+    made = ours.answer.provenance
+    how = f"ours {describe(repeats, ours)}, {made['steps']} steps, {made['gradients']:,} gradients"
+    rows = [_row(ours.seconds, cost, how, until) for cost in costs]
+    return rows + [_beyond(ours.seconds, costs[-1], strength, until) for strength in EXTRAPOLATED]
+
+
+def _cost(strength: float, timed: Timed, slow: lb.Run) -> Cost:
+    return Cost(
+        strength,
+        timed.seconds,
+        timed.answer.provenance["gradients"],
+        distance(slow, timed.answer),
+        float(timed.answer["slow_time"][-1]),
+    )
+
+
+def _row(ours: float, cost: Cost, how: str, until: float) -> BenchResult:
+    what = f"to slow time 100, against the flow with λ = {cost.strength:g}"
+    note = f"theirs {cost.gradients:,} gradients; {how}; test errors within {cost.distance:.0e}"
+    if cost.reached < until:
+        note = f"theirs stopped at slow time {cost.reached:.3g}, a lower bound; {note}"
+    agree = cost.distance <= ACCURACY
+    kind, bound = TARGETS.get(cost.strength, ("none", 0.0))
+    if kind == "at most":
+        return BenchResult.at_most(NAME, what, ours=ours, theirs=cost.seconds, most=bound, agree=agree, note=note)
+    if kind == "at least":
+        return BenchResult.at_least(NAME, what, ours=ours, theirs=cost.seconds, least=bound, agree=agree, note=note)
+    return BenchResult(NAME, what, ours, cost.seconds, cost.seconds / ours, "none", None, note)
+
+
+def _beyond(ours: float, last: Cost, strength: float, until: float) -> BenchResult:
+    """The flow at a smaller λ: its steps are at their longest, that of 1000 stages, and their number grows as 1/λ."""
+    theirs = last.seconds * until / last.reached * last.strength / strength
+    note = f"theirs extrapolated from λ = {last.strength:g}, slow time {last.reached:.3g}: cost proportional to time"
+    what = f"to slow time 100, against the flow with λ = {strength:g}"
+    return BenchResult(NAME, what, ours, theirs, theirs / ours, "none", None, note)
