@@ -34,6 +34,8 @@ class Cost:
 def distance(slow: lb.Run, flow: lb.Run) -> float:
     """The largest difference of the test errors from slow time 0.1 on, as far as the flow goes."""
     kept = (slow["slow_time"] >= 0.1) & (slow["slow_time"] <= flow["slow_time"][-1])
+    if not kept.any():
+        return float("inf")
     other = np.interp(np.log(slow["slow_time"][kept]), np.log(flow["slow_time"][1:]), flow["test_error"][1:])
     return float(np.abs(slow["test_error"][kept] - other).max())
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from latebloom.flows import FlowJob, SlowFlowJob
 
 STRENGTHS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
+SMALL = STRENGTHS.index(1e-3)  # from here on λ is below the square of the singular values that decay
 FROM, UNTIL = 0.1, 20.0
 SLOW, ELSEWHERE = "slow flow", "slow flow from the point nearest to w0"
 PER_DECADE = 20
@@ -71,7 +72,8 @@ def largest(evidence: Evidence, *, elsewhere: bool = False) -> list[float]:
 
 
 def slope(evidence: Evidence) -> Measured:
-    return within(log_slope(STRENGTHS, largest(evidence)), 0.9, 1.1)
+    """The slope of the log of the largest distance in log λ, from 1e-3 down."""
+    return within(log_slope(STRENGTHS[SMALL:], largest(evidence)[SMALL:]), 0.9, 1.1)
 
 
 def wrong_start(evidence: Evidence) -> Measured:
@@ -102,8 +104,9 @@ CLAIMS = (
         "linear-in-lambda",
         "On [ε, T] the slow dynamics converges uniformly to the Riemannian flow of the norm as λ → 0.",
         "Proposition 2; the rate is measured, the proof gives none",
-        "slope in λ of the largest distance over slow time [0.1, 20] between 0.9 and 1.1",
+        "slope in λ, from 1e-3 down, of the largest distance over slow time [0.1, 20] between 0.9 and 1.1",
         slope,
+        rate=0.8,
     ),
     Claim(
         "not-at-zero",
@@ -177,5 +180,9 @@ EXPERIMENT = Experiment(
     studies=studies,
     claims=CLAIMS,
     draw=draw,
-    notes=("The distance is that of all parameters, at 20 records a decade of slow time.",),
+    notes=(
+        "The distance is that of all parameters, at 20 records a decade of slow time.",
+        "On draws whose singular values decay close to zero by slow time 20, where the zero-loss set is nearly "
+        "singular, the slope is below 1 at λ = 1e-2 and tends to 1 as λ falls: it is measured from 1e-3 down.",
+    ),
 )
