@@ -19,7 +19,7 @@ class Stuck(Exception):
 class Face:
     """The subgradient `h` of least `|P h|` at a point: P projects on the kernel of X, whose row space has the basis V.
 
-    Components are *moving* (`h_i = ±1`, fixed) or *resting* (`a_i = 0`, `h_i` inside [-1, 1], `(P h)_i = 0`). With F the
+    Components are *moving* (`h_i = ±1`, fixed) or *resting* (`a_i = 0`, `h_i` in [-1, 1], `(P h)_i = 0`). With F the
     moving ones, `V Vᵀ h = V ν` where ν solves the least-squares problem `V_F ν ≈ h_F`: what rests has `h = V ν`, what
     moves has the velocity `V ν - h`. Held: `fit = V ν`, and the inverse of `V_Fᵀ V_F`, which a component that
     begins or ceases to move changes by a matrix of rank one.

@@ -146,7 +146,9 @@ class _Walk:
             self.times.append(self.times[-1] + step)
             self.points.append(here)
             if ended:
-                sentence = f"the minimum of |A|_* at slow time {self.times[-1]:.6g}, after {len(self.times) - 1:,} steps"
+                sentence = (
+                    f"the minimum of |A|_* at slow time {self.times[-1]:.6g}, after {len(self.times) - 1:,} steps"
+                )
                 return Outcome(Ending.FINISHED, self.times[-1], sentence)
             step *= min(GROW, SAFETY * np.sqrt(self.allowed / max(error, 1e-2 * self.allowed)))
         return Outcome(

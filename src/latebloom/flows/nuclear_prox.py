@@ -13,6 +13,8 @@ STEPS = 60
 FITTED = 1e-13  # |X vec(A) - y| over |y| at which the dual is solved to rounding
 ENOUGH = 1e-9  # the same, if rounding lets no step through any more
 ARMIJO = 1e-4
+HALVINGS = 12
+DAMPING, POWER = 1e-2, 0.5  # of the relative misfit: the system is singular as soon as the rank is small
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +57,8 @@ def prox_step(
         miss = float(np.linalg.norm(here.slope))
         if miss <= FITTED * size:
             break
-        move = here.newton(1e-3 * min(1.0, miss / size))
-        gain, length = float(here.slope @ move), 1.0
-        while length > 1e-12:
-            there = _Dual(constraints, centre, step, here.multipliers + length * move)
-            # Near the end the dual cannot resolve its own rise: then the misfit decides.
-            if there.value >= here.value + ARMIJO * length * gain or np.linalg.norm(there.slope) <= 0.9 * miss:
-                break
-            length /= 2
-        else:
+        there = _climb(here, here.newton(DAMPING * min(1.0, miss / size) ** POWER), miss)
+        if there is None:
             break
         here = there
     fitting = constraints.project(here.matrix)
@@ -73,11 +68,23 @@ def prox_step(
     return ProxStep(fitting, here.multipliers, float(bound), solved)
 
 
+def _climb(here: _Dual, move: np.ndarray, miss: float) -> _Dual | None:
+    """The longest of the steps 1, 1/2, 1/4, ... that climbs enough; None if rounding lets none through."""
+    gain, length = float(here.slope @ move), 1.0
+    for _ in range(HALVINGS):
+        there = _Dual(here.constraints, here.centre, here.step, here.multipliers + length * move)
+        # Near the end the dual cannot resolve its own rise: then the misfit decides.
+        if there.value >= here.value + ARMIJO * length * gain or np.linalg.norm(there.slope) <= 0.9 * miss:
+            return there
+        length /= 2
+    return None
+
+
 class _Dual:
     """The dual function, its gradient and its generalised Hessian at a multiplier."""
 
     def __init__(self, constraints: Constraints, centre: np.ndarray, step: float, multipliers: np.ndarray):
-        self.constraints, self.step, self.multipliers = constraints, step, multipliers
+        self.constraints, self.centre, self.step, self.multipliers = constraints, centre, step, multipliers
         self.wide = centre.shape[0] <= centre.shape[1]
         inner = centre + step * constraints.adjoint(multipliers)
         self.left, self.sigma, right = np.linalg.svd(inner if self.wide else inner.T, full_matrices=True)
@@ -100,7 +107,7 @@ class _Dual:
         changed[:, :, :head] += both * (square + square.transpose(0, 2, 1))
         flat = len(turned), -1
         system = turned.reshape(flat) @ changed.reshape(flat).T
-        system[np.diag_indices(len(system))] += damping + 1e-14
+        system[np.diag_indices(len(system))] += damping + 1e-13
         return cho_solve(cho_factor(system, lower=True, check_finite=False), self.slope) / self.step
 
     def _turned(self) -> np.ndarray:

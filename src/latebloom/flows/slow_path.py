@@ -84,7 +84,7 @@ class SlowPath:
         return np.linalg.norm(self._flat() - truth, axis=1) / (np.linalg.norm(truth) or 1.0)
 
     def crossing(self, truth: Any, threshold: float) -> float | None:
-        """The first slow time at which `|a - a*| <= threshold |a*|`, solved on its straight piece; None if there is none."""
+        """The first slow time at which `|a - a*| <= threshold |a*|`, solved on its straight piece; None if never."""
         truth = self._check_truth(truth)
         radius = check_number("threshold", threshold, above=0) * (float(np.linalg.norm(truth)) or 1.0)
         away = self._flat() - truth
