@@ -77,8 +77,10 @@ def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
 
 def slow_flow(axis: Axes, path: SlowPath, values: np.ndarray, pace: float, label: str = "slow flow") -> None:
     """A quantity along the slow flow at the steps `s / (αβ)`, `pace` being αβ: dashed, over the measurement."""
-    after = path.slow_times > 0
+    after, limits = path.slow_times > 0, axis.get_ylim()
     axis.plot(path.slow_times[after] / pace, values[after], "--", color=THEORY, linewidth=0.9, label=label)
+    axis.set_ylim(limits)  # those of the measurement: the end of an exact path is at rounding
+    axis.legend(loc="lower left")
 
 
 def ratio(axis: Axes, run: Run) -> None:

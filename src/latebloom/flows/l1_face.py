@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.blas import dgemv, dger
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 REFRESH = 100  # updates of the inverse between two factorisations from scratch
 FLAT = 1e-9  # one minus a leverage below which a component cannot be taken out: its residual is rounding
 STILL = 1e-12  # of a velocity (those of free components are of order one): rounding
 NEVER = 1e300
+
+# Called as they are: a vector of thirty numbers is done before NumPy has looked at its arguments.
+_gemv, _ger = get_blas_funcs(("gemv", "ger"), dtype=np.float64)
+_potrf, _potri = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 
 
 class Stuck(Exception):
@@ -103,7 +106,7 @@ class Face:
         return first, earliest
 
     def _solve(self, i: int) -> np.ndarray:
-        return dgemv(1.0, self._inverse, self.basis[i])
+        return _gemv(1.0, self._inverse, self.basis[i])
 
     def _rest(self, i: int, q: np.ndarray) -> None:
         give = 1.0 - self.basis[i].dot(q)
@@ -122,13 +125,13 @@ class Face:
         if self.updates >= REFRESH or give < 1e-4:  # a component of almost full leverage takes digits with it
             self.refresh()
         else:
-            self._inverse = dger(weight, q, q, a=self._inverse, overwrite_a=1)
+            self._inverse = _ger(weight, q, q, a=self._inverse, overwrite_a=1)
 
     def refresh(self) -> None:
         """The factorisation and the fit from scratch."""
         rows = self.basis[self.moving]
-        factor, failed = dpotrf(rows.T @ rows, lower=1, overwrite_a=1)
-        inverse, bad = dpotri(factor, lower=1, overwrite_c=1)
+        factor, failed = _potrf(rows.T @ rows, lower=1, overwrite_a=1)
+        inverse, bad = _potri(factor, lower=1, overwrite_c=1)
         if failed or bad:
             raise Stuck
         below = np.tril(inverse, -1)

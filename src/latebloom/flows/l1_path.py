@@ -39,7 +39,7 @@ def l1_path(problem: Any, *, start: Any = None, max_events: int | None = None) -
     >>> path = l1_path(LinearRegression([[1.0, 2.0]], [2.0]))
     >>> path.points.round(12), path.slow_times.round(12), path.outcome.sentence
     (array([[0.4, 0.8],
-           [0. , 1. ]]), array([0. , 1. ]), 'the minimum of |a|_1 at slow time 1, after 1 events')
+           [0. , 1. ]]), array([0., 1.]), 'the minimum of |a|_1 at slow time 1, after 1 events')
 
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Theorems 2.1 and 3.1, in the limit αβ → 0.
     """

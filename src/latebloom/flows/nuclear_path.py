@@ -89,8 +89,10 @@ class _Frame:
 def _frame(problem: AbstractMatrix) -> _Frame:
     if isinstance(problem, AbstractEntries):
         seen = EntryConstraints.of(np.asarray(problem.mask), np.asarray(problem.values))
-        turn = lambda matrix: np.asarray(problem.turn(matrix))  # noqa: E731
-        return _Frame(seen, turn, lambda matrix: np.asarray(problem.turn_back(matrix)))
+        left, right = (None if basis is None else np.asarray(basis) for basis in (problem.left, problem.right))
+        if left is None or right is None:
+            return _Frame(seen, np.asarray, np.asarray)
+        return _Frame(seen, lambda matrix: left.T @ matrix @ right, lambda matrix: left @ matrix @ right.T)
     design, targets = np.asarray(problem.design, dtype=np.float64), np.asarray(problem.targets, dtype=np.float64)
     rows = RowConstraints.of(design, targets, problem.shape)
     if targets.any() and rows.distance > CONSISTENT:

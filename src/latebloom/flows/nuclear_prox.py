@@ -43,9 +43,9 @@ def prox_step(
     >>> import numpy as np
     >>> from latebloom.theory.oracles.nuclear_constraints import EntryConstraints
     >>> seen = EntryConstraints.of(np.array([[1, 0]]), np.array([[3.0, 0.0]]))
-    >>> found = prox_step(seen, np.array([[3.0, 4.0]]), 1e6)
-    >>> found.matrix.round(4), found.solved
-    (array([[3., 0.]]), True)
+    >>> found = prox_step(seen, np.array([[3.0, 8.0]]), 5.0)
+    >>> found.matrix.round(9), found.solved
+    (array([[3., 4.]]), True)
 
     Source: Jiang, Sun and Toh, "A Partial Proximal Point Algorithm for Nuclear Norm Regularized Matrix Least
     Squares Problems" (2014), Section 3.

@@ -25,8 +25,8 @@ class SlowPath:
     >>> path = SlowPath(
     ...     np.array([0.0, 1.0]), np.array([[1.0, 1.0], [2.0, 0.0]]), np.array([2.0, 2.0]), np.array([1.0, 1.0]), 0.0,
     ...     "by hand", 0.0, Outcome(Ending.FINISHED, 1.0, "by hand"), True, 0.0)
-    >>> path.at(0.25), path.crossing([2.0, 0.0], 0.1)
-    (array([1.25, 0.75]), 0.8585786437626906)
+    >>> path.at(0.25), round(path.crossing([2.0, 0.0], 0.1), 9)
+    (array([1.25, 0.75]), 0.858578644)
     """
 
     slow_times: np.ndarray

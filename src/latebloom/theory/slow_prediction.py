@@ -31,7 +31,7 @@ def predicted_t2(
     99776
     >>> run = lb.train(problem, lb.ProjectedSubgradient(0.1), lb.L1(1e-4), steps=110_000, progress=False)
     >>> run.milestones.generalised.step
-    99777
+    99778
 
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Theorems 2.1, 3.1 and 3.4.
     """
@@ -53,12 +53,13 @@ def predicted_t2(
 
 
 def _follow(problem: Any, penalty: Any) -> SlowPath:
-    from latebloom import flows  # which need theory themselves
+    from latebloom.flows.l1_path import l1_path  # here, since the flows need theory themselves
+    from latebloom.flows.nuclear_path import nuclear_path
 
     if isinstance(penalty, L1):
-        return flows.l1_path(problem)
+        return l1_path(problem)
     if isinstance(penalty, NuclearNorm):
-        return flows.nuclear_path(problem)
+        return nuclear_path(problem)
     raise CapabilityError(
         f"predicted_t2 knows the slow flows of L1 and NuclearNorm; {penalty!r} has none here: give path=, or use "
         "L2Iteration for weight decay"

@@ -237,7 +237,7 @@ def draw(evidence: Evidence) -> Figure:
     panels.mark_predictions(errors, {name: step for name, step in marks.items() if np.isfinite(step)})
     panels.errors(errors, run)
     panels.slow_flow(errors, path, path.errors(truth), pace, r"slow flow, $s/(\alpha\beta)$")
-    errors.legend(loc="center", bbox_to_anchor=(0.57, 0.45), fontsize=6)
+    errors.legend(loc="center", bbox_to_anchor=(0.57, 0.5), fontsize=6)
     panels.ratio(ratio, run)
     panels.norm(norm, run, "nuclear_norm", r"$|A|_*$", [(nuclear_norm(truth), r"$|A^*|_*$")])
     panels.slow_flow(norm, path, path.norms, pace)
