@@ -30,7 +30,7 @@ def speeds(path: SlowPath) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_closed_form_in_three_dimensions():
-    """x = (1, 2, 3), y = 6: from (3, 6, 9)/7 along -(4, 1, -2)/7 to (0, 3/4, 3/2), then along (0, -3, 2)/13 to (0, 0, 2)."""
+    """x = (1, 2, 3), y = 6: (3, 6, 9)/7 along (-4, -1, 2)/7 to (0, 3, 6)/4, then along (0, -3, 2)/13 to (0, 0, 2)."""
     path = l1_path(LinearRegression([[1.0, 2.0, 3.0]], [6.0]))
     np.testing.assert_allclose(path.slow_times, [0, 0.75, 4], atol=1e-14)
     np.testing.assert_allclose(path.points, [np.array([3, 6, 9]) / 7, [0, 0.75, 1.5], [0, 0, 2]], atol=1e-14)

@@ -63,7 +63,7 @@ def prox_step(
         here = there
     fitting = constraints.project(here.matrix)
     primal = _nuclear(fitting) + float(np.sum((fitting - centre) ** 2)) / (2 * step)
-    bound = np.sqrt(2 * step * max(primal - here.value, 0.0))
+    bound = np.sqrt(2 * step * max(primal - here.value, np.finfo(float).eps * primal))
     solved = float(np.linalg.norm(here.slope)) <= ENOUGH * size
     return ProxStep(fitting, here.multipliers, float(bound), solved)
 
