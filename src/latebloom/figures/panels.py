@@ -80,7 +80,7 @@ def slow_flow(axis: Axes, path: SlowPath, values: np.ndarray, pace: float, label
     after, limits = path.slow_times > 0, axis.get_ylim()
     axis.plot(path.slow_times[after] / pace, values[after], "--", color=THEORY, linewidth=0.9, label=label)
     axis.set_ylim(limits)  # those of the measurement: the end of an exact path is at rounding
-    axis.legend(loc="lower left")
+    axis.legend(loc="lower right")
 
 
 def ratio(axis: Axes, run: Run) -> None:

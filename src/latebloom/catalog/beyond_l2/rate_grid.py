@@ -11,7 +11,7 @@ import numpy as np
 from latebloom.catalog.base import Evidence, Measured, Request, at_least, at_most, within
 from latebloom.catalog.beyond_l2.common import log_slope, t1, t2
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, THEORY, canvas, shades
+from latebloom.figures.style import THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,12 +147,12 @@ class RateGrid:
             right.plot(products[here], table["error"][here], "o", color=colour, label=label)
         if len(products):
             line = np.geomspace(products.min(), products.max(), 50)
-            constant = float(np.exp(np.mean(np.log(products * table["t2"]))))
-            left.plot(line, constant / line, "--", color=THEORY, linewidth=0.9, label=r"fit $c/(\alpha\beta)$")
+            slow_time = self.slow_time_at(evidence)
+            constant = float(np.exp(np.mean(np.log(products * table["t2"])))) if slow_time is None else slow_time
+            name = r"fit $c/(\alpha\beta)$" if slow_time is None else r"slow flow, $s/(\alpha\beta)$"
+            left.plot(line, constant / line, "--", color=THEORY, linewidth=0.9, label=name)
             printed = self.delay(next(iter(evidence.jobs.values())), 1.0, 1.0).step
             left.plot(line, printed / line, ":", color=THEORY, label=self.delay_label)
-            if (slow_time := self.slow_time_at(evidence)) is not None:
-                left.plot(line, slow_time / line, "-", color=GREY, linewidth=0.7, label="predicted $t_2$ (slow flow)")
         for axis, label in ((left, "generalisation step $t_2$"), (right, "final recovery error")):
             axis.set_xscale("log")
             axis.set_yscale("log")
