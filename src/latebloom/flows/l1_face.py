@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
-REFRESH = 100  # updates of the inverse between two factorisations from scratch
+REFRESH = 100  # updates of the inverse between two factorisations from scratch, or twice the rank if that is more
 FLAT = 1e-9  # one minus a leverage below which a component cannot be taken out: its residual is rounding
 STILL = 1e-12  # of a velocity (those of free components are of order one): rounding
 NEVER = 1e300
@@ -32,7 +32,7 @@ class Face:
         self.basis = np.ascontiguousarray(basis)  # rows are what the events read
         self.signs = signs
         self.moving = np.ones(len(signs), dtype=bool)
-        self.updates, self.refreshes, self.count = 0, 0, len(signs)
+        self.updates, self.count, self.patience = 0, len(signs), max(REFRESH, 2 * basis.shape[1])
         self.edge: list[int] = []  # components at zero that have been told to move, at this point
         self.refresh()
 
@@ -122,7 +122,7 @@ class Face:
 
     def _update(self, q: np.ndarray, weight: float, give: float) -> None:
         self.updates += 1
-        if self.updates >= REFRESH or give < 1e-4:  # a component of almost full leverage takes digits with it
+        if self.updates >= self.patience or give < 1e-4:  # a component of almost full leverage takes digits with it
             self.refresh()
         else:
             self._inverse = _ger(weight, q, q, a=self._inverse, overwrite_a=1)
@@ -139,4 +139,4 @@ class Face:
         nu = self._inverse @ (rows.T @ self.signs[self.moving])
         nu += self._inverse @ (rows.T @ (self.signs[self.moving] - rows @ nu))  # one step of refinement
         self.fit = self.basis @ nu
-        self.updates, self.refreshes = 0, self.refreshes + 1
+        self.updates = 0

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lstsq
 
 from latebloom.errors import InputError, check_count
 from latebloom.flows.l1_face import STILL, Face, Stuck
@@ -20,7 +21,6 @@ CONSISTENT = 1e-9  # |X a - y| / |y| of the least-squares solution, above which 
 FITS = 1e-6  # the same for a start that is given; what remains is projected away
 OPTIMAL = 1e-7  # a degenerate end, where a hundred components arrive together, reaches 1e-8; others reach 1e-15
 SHARP = 1e-12
-CORRECT = 200  # events between two corrections of the rounding in `X a = y`
 TOGETHER = 1e-11  # of the largest entry: components this close to zero have reached it
 
 
@@ -131,7 +131,7 @@ class _Walk:
             if not len(arrived):
                 return _stuck(slow_time, event)
             slow_time += duration
-            if len(arrived) > 1 or event % CORRECT == CORRECT - 1:
+            if len(arrived) > 1:
                 point = self._corrected(point)
             self.face.edge = [k for k in self.face.edge if point[k] == 0]
             self.times.append(slow_time)
@@ -141,13 +141,13 @@ class _Walk:
         )
 
     def _corrected(self, point: np.ndarray) -> np.ndarray:
-        """A point of the same signs that fits: rounding accumulates, and ties are rounded to zero.
+        """A point of the same signs that fits, after components of a tie were rounded to zero.
 
         The change is the smallest *relative* one; a component just off zero must not change its side.
         """
         support = np.flatnonzero(point)
         weighted = (self.face.basis[support] * point[support, None]).T
-        change = np.linalg.lstsq(weighted, self.values - point @ self.face.basis)[0]
+        change = _least_squares(weighted, self.values - point @ self.face.basis)
         if np.abs(change).max(initial=0.0) < 0.5:
             point[support] *= 1 + change
         return point
@@ -173,13 +173,18 @@ class _Walk:
         for threshold in (1e-8, 0.0):
             support = np.flatnonzero(np.abs(last) > threshold * self.scale)
             polished = np.zeros_like(last)
-            polished[support] = np.linalg.lstsq(self.face.basis[support].T, self.values)[0]
+            polished[support] = _least_squares(self.face.basis[support].T, self.values)
             near = np.abs(polished - last).max() <= 1e-8 * self.scale
             if near and self._misfit(polished) <= max(self._misfit(last), 1e-14 * self.scale):
                 self.points[-1] = polished
                 break
         sentence = f"the minimum of |a|_1 at slow time {slow_time:.6g}, after {events:,} events"
         return Outcome(Ending.FINISHED, slow_time, sentence)
+
+
+def _least_squares(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The smallest solution, by a QR decomposition with pivoting: a third of the time of one by singular values."""
+    return lstsq(matrix, values, lapack_driver="gelsy", check_finite=False)[0]  # type: ignore[index]
 
 
 def _stuck(slow_time: float, event: int) -> Outcome:
@@ -202,7 +207,7 @@ def _certify(walk: _Walk, values: np.ndarray) -> tuple[float, np.ndarray]:
     if best[0] > SHARP:
         # At a degenerate end many dual vectors will do, and the face's own is ill-conditioned: two others are tried.
         rows = face.moving, support
-        multipliers = [np.linalg.lstsq(face.basis[of], face.signs[of])[0] for of in rows]
+        multipliers = [_least_squares(face.basis[of], face.signs[of]) for of in rows]
         best = min(best, *(_gap(face, face.basis @ nu, norm, values) for nu in multipliers), key=lambda pair: pair[0])
     return best
 
