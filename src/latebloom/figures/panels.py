@@ -70,9 +70,10 @@ def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
 
 
 def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
-    """Where theory says it happens: dashed vertical lines, named in the legend."""
+    """Where theory says it happens: dashed vertical lines, named in the legend; what never happens has none."""
     for (name, step), style in zip(predictions.items(), ("--", "-.", ":"), strict=False):
-        axis.axvline(step, color=THEORY, linestyle=style, linewidth=0.9, label=name)
+        if np.isfinite(step):
+            axis.axvline(step, color=THEORY, linestyle=style, linewidth=0.9, label=name)
 
 
 def slow_flow(axis: Axes, path: SlowPath, values: np.ndarray, pace: float, label: str = "slow flow") -> None:

@@ -234,7 +234,7 @@ def draw(evidence: Evidence) -> Figure:
     path, pace = low_rank.slow_path(problem), LEARNING_RATE * STRENGTH
     predicted = lb.theory.predicted_t2(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH), path=path).step
     marks = {r"$|\hat A - A^*|_{op}/(\alpha\beta)$": delay, "predicted $t_2$": predicted}
-    panels.mark_predictions(errors, {name: step for name, step in marks.items() if np.isfinite(step)})
+    panels.mark_predictions(errors, marks)
     panels.errors(errors, run)
     panels.slow_flow(errors, path, path.errors(truth), pace, r"slow flow, $s/(\alpha\beta)$")
     errors.legend(loc="center", bbox_to_anchor=(0.57, 0.5), fontsize=6)
@@ -257,5 +257,10 @@ EXPERIMENT = Experiment(
     draw=draw,
     seed=low_rank.SEED,
     seed_reason=low_rank.SEED_REASON,
-    notes=(low_rank.ORACLE_NOTE, low_rank.BIAS_NOTE),
+    notes=(
+        low_rank.ORACLE_NOTE,
+        low_rank.BIAS_NOTE,
+        "The slow flow (dashed) is computed without the run. On this draw its t2 is 0.14 % early: memorisation takes 70 "
+        "steps, and the bias of the penalty delays the run. With projected subgradient steps it is 0.01 %.",
+    ),
 )
