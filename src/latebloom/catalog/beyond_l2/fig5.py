@@ -260,7 +260,7 @@ EXPERIMENT = Experiment(
     notes=(
         low_rank.ORACLE_NOTE,
         low_rank.BIAS_NOTE,
-        "The slow flow (dashed) is computed without the run. On this draw its t2 is 0.14 % early: memorisation takes 70 "
-        "steps, and the bias of the penalty delays the run. With projected subgradient steps it is 0.01 %.",
+        "The slow flow (dashed) is computed without the run. On this draw its t2 is 0.14 % early: memorisation takes "
+        "70 steps, and the bias of the penalty delays the run. With projected subgradient steps it is 0.01 %.",
     ),
 )
