@@ -12,6 +12,7 @@ from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, shades
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from latebloom.flows import SlowPath
     from latebloom.run import Run
 
 STEP_LABEL = "step $t$"
@@ -69,9 +70,18 @@ def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
 
 
 def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
-    """Where theory says it happens: dashed vertical lines, named in the legend."""
-    for (name, step), style in zip(predictions.items(), ("--", "-."), strict=False):
-        axis.axvline(step, color=THEORY, linestyle=style, linewidth=0.9, label=name)
+    """Where theory says it happens: dashed vertical lines, named in the legend; what never happens has none."""
+    for (name, step), style in zip(predictions.items(), ("--", "-.", ":"), strict=False):
+        if np.isfinite(step):
+            axis.axvline(step, color=THEORY, linestyle=style, linewidth=0.9, label=name)
+
+
+def slow_flow(axis: Axes, path: SlowPath, values: np.ndarray, pace: float, label: str = "slow flow") -> None:
+    """A quantity along the slow flow at the steps `s / (αβ)`, `pace` being αβ: dashed, over the measurement."""
+    after, limits = path.slow_times > 0, axis.get_ylim()
+    axis.plot(path.slow_times[after] / pace, values[after], "--", color=THEORY, linewidth=0.9, label=label)
+    axis.set_ylim(limits)  # those of the measurement: the end of an exact path is at rounding
+    axis.legend(loc="lower right")
 
 
 def ratio(axis: Axes, run: Run) -> None:

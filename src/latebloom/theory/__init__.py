@@ -63,6 +63,7 @@ from latebloom.theory.rank_null_space import (
     rank_null_space_lower_bound,
     robust_rank_constant,
 )
+from latebloom.theory.slow_prediction import predicted_t2
 from latebloom.theory.spectrum import Spectrum
 from latebloom.theory.thm34 import (
     conditions_thm34,
@@ -123,6 +124,7 @@ __all__ = [
     "null_space_relative",
     "one_coherence",
     "oracles",
+    "predicted_t2",
     "rank_null_space_lower_bound",
     "rate_thm36",
     "recovers",

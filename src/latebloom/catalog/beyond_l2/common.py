@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence
+from latebloom.catalog.base import Evidence, Measured
 
 if TYPE_CHECKING:
+    from latebloom.flows import SlowPath
     from latebloom.methods import AbstractMethod
     from latebloom.problems import AbstractLinear, SparseRecovery
     from latebloom.run import Run
@@ -78,6 +80,24 @@ def problem_of(evidence: Evidence, name: str) -> SparseRecovery:
 def truth_of(evidence: Evidence, name: str) -> np.ndarray:
     """The planted vector of a run's problem."""
     return np.asarray(problem_of(evidence, name).truth)
+
+
+@lru_cache(maxsize=64)  # the claim and the figure ask for the same draw
+def l1_path(problem: AbstractLinear) -> SlowPath:
+    """The slow flow of the l1 norm on a draw."""
+    return lb.flows.l1_path(problem)
+
+
+def t2_predicted(evidence: Evidence, name: str, path: SlowPath, tolerance: float) -> Measured:
+    """Predicted over measured t2, less one; of a run without t2, whether none was predicted before its end."""
+    job, run = evidence.jobs[name], evidence.runs[name]
+    assert isinstance(job, lb.Job)
+    rate = float(job.method.learning_rate)  # type: ignore[attr-defined]
+    step = lb.theory.predicted_t2(job.problem, rate, job.penalty, threshold=job.generalised, path=path).step
+    measured = t2(run)
+    if measured is None:
+        return Measured({"predicted": step, "measured": None}, step > (1 - tolerance) * job.steps)
+    return Measured(step / measured - 1, abs(step / measured - 1) <= tolerance)
 
 
 def t1(run: Run) -> int | None:

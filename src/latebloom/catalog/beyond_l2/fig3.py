@@ -15,10 +15,12 @@ from latebloom.catalog.beyond_l2.common import (
     STRENGTH,
     THRESHOLD_NOTE,
     first_step,
+    l1_path,
     problem_of,
     sparse_job,
     t1,
     t2,
+    t2_predicted,
     truth_of,
 )
 from latebloom.figures import panels
@@ -135,6 +137,14 @@ CLAIMS = (
         rate=0.8,
     ),
     Claim(
+        "predicted-t2",
+        "The exact slow flow of |a|_1 on the interpolators, its time divided by αβ, predicts t2.",
+        "ours: Theorem 3.1 in the limit αβ → 0",
+        "predicted over measured t2 within 1 % of 1 (no t2 in the run where none is predicted)",
+        lambda e: t2_predicted(e, MAIN, l1_path(problem_of(e, MAIN)), 0.01),
+        rate=0.9,
+    ),
+    Claim(
         "l1-is-needed",
         "Without the l1 term nothing generalises: the iteration stays at the least-squares solution.",
         "Section 3.1 and Appendix H.1",
@@ -155,12 +165,16 @@ def draw(evidence: Evidence) -> Figure:
     predictions = {
         "$t_1$ of Eq. 78": lb.theory.memorisation_step_thm31(problem, LEARNING_RATE, STRENGTH).step,
         r"$|\hat a - a^*|_\infty/(\alpha\beta)$": lb.theory.uniform_delay(problem, LEARNING_RATE, STRENGTH).step,
+        "predicted $t_2$": lb.theory.predicted_t2(problem, LEARNING_RATE, lb.L1(STRENGTH), path=l1_path(problem)).step,
     }
     panels.mark_predictions(errors, predictions)
     panels.errors(errors, run)
+    path, pace = l1_path(problem), LEARNING_RATE * STRENGTH
+    panels.slow_flow(errors, path, path.errors(truth), pace, r"slow flow, $s/(\alpha\beta)$")
     errors.legend(loc="center", bbox_to_anchor=(0.6, 0.55), fontsize=6)
     panels.ratio(ratio, run)
     panels.norm(norm, run, "l1_norm", r"$|a|_1$", [(float(np.abs(truth).sum()), r"$|a^*|_1$")])
+    panels.slow_flow(norm, path, path.norms, pace)
     panels.components(components, run, truth)
     return figure
 
@@ -175,5 +189,11 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     claims=CLAIMS,
     draw=draw,
-    notes=(COLUMNS_NOTE, THRESHOLD_NOTE),
+    notes=(
+        COLUMNS_NOTE,
+        THRESHOLD_NOTE,
+        "The slow flow (dashed) is computed without the run, in 10 ms. On the seven of the first eight draws that have "
+        "a t2 it is at most 0.07 % early (the l1 bias and the steps until memorisation), and within 0.004 % for "
+        "projected subgradient steps.",
+    ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
-from latebloom.catalog.beyond_l2.common import first_step, t1, t2
+from latebloom.catalog.beyond_l2.common import first_step, t1, t2, t2_predicted
 from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, RECOVERED, STRENGTH, nuclear_norm, truth_of
 from latebloom.figures import panels
 from latebloom.figures.matrix_panels import singular_values
@@ -203,6 +203,14 @@ CLAIMS = (
         rate=0.95,
     ),
     Claim(
+        "predicted-t2",
+        "The slow flow of |A|_* on the interpolators, its time divided by αβ, predicts t2.",
+        "ours: Theorem 3.4 in the limit αβ → 0",
+        "predicted over measured t2 within 1 % of 1 (no t2 in the run where none is predicted)",
+        lambda e: t2_predicted(e, MAIN, low_rank.slow_path(low_rank.matrix_problem(e, MAIN)), 0.01),
+        rate=0.9,
+    ),
+    Claim(
         "penalty-is-needed",
         "Without the penalty nothing generalises: the iteration stays at the least-squares solution.",
         "Section 3.2",
@@ -223,11 +231,16 @@ def draw(evidence: Evidence) -> Figure:
     run, truth, problem = evidence.runs[MAIN], truth_of(evidence, MAIN), low_rank.matrix_problem(evidence, MAIN)
     figure, (errors, ratio, norm, values) = canvas(2, 2)
     delay = lb.theory.spectral_delay(problem, LEARNING_RATE, STRENGTH).step
-    panels.mark_predictions(errors, {r"$|\hat A - A^*|_{op}/(\alpha\beta)$": delay})
+    path, pace = low_rank.slow_path(problem), LEARNING_RATE * STRENGTH
+    predicted = lb.theory.predicted_t2(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH), path=path).step
+    marks = {r"$|\hat A - A^*|_{op}/(\alpha\beta)$": delay, "predicted $t_2$": predicted}
+    panels.mark_predictions(errors, marks)
     panels.errors(errors, run)
-    errors.legend(loc="center", bbox_to_anchor=(0.57, 0.45), fontsize=6)
+    panels.slow_flow(errors, path, path.errors(truth), pace, r"slow flow, $s/(\alpha\beta)$")
+    errors.legend(loc="center", bbox_to_anchor=(0.57, 0.5), fontsize=6)
     panels.ratio(ratio, run)
     panels.norm(norm, run, "nuclear_norm", r"$|A|_*$", [(nuclear_norm(truth), r"$|A^*|_*$")])
+    panels.slow_flow(norm, path, path.norms, pace)
     singular_values(values, run, np.linalg.svd(truth, compute_uv=False))
     return figure
 
@@ -244,5 +257,10 @@ EXPERIMENT = Experiment(
     draw=draw,
     seed=low_rank.SEED,
     seed_reason=low_rank.SEED_REASON,
-    notes=(low_rank.ORACLE_NOTE, low_rank.BIAS_NOTE),
+    notes=(
+        low_rank.ORACLE_NOTE,
+        low_rank.BIAS_NOTE,
+        "The slow flow (dashed) is computed without the run. On this draw its t2 is 0.14 % early: memorisation takes "
+        "70 steps, and the bias of the penalty delays the run. With projected subgradient steps it is 0.01 %.",
+    ),
 )

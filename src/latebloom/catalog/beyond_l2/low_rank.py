@@ -12,6 +12,7 @@ import latebloom as lb
 from latebloom.catalog.base import Evidence, Measured, at_most
 
 if TYPE_CHECKING:
+    from latebloom.flows import SlowPath
     from latebloom.methods import AbstractMethod
     from latebloom.penalties import AbstractPenalty
     from latebloom.problems import AbstractMatrix, MatrixCompletion
@@ -99,6 +100,12 @@ def nuclear_norm(matrix: np.ndarray) -> float:
 def oracle(problem: AbstractMatrix) -> NuclearResult:
     """The minimum nuclear-norm interpolator of a draw."""
     return lb.oracles.min_nuclear_norm(problem)
+
+
+@lru_cache(maxsize=64)
+def slow_path(problem: AbstractMatrix) -> SlowPath:
+    """The slow flow of the nuclear norm on a draw."""
+    return lb.flows.nuclear_path(problem)
 
 
 def recovered(evidence: Evidence, name: str) -> bool:

@@ -16,6 +16,7 @@ from latebloom.figures.style import THEORY, canvas, shades
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.flows import SlowPath
     from latebloom.theory import Prediction
     from latebloom.training import Job
 
@@ -25,7 +26,7 @@ class RateGrid:
     """Every pair of a learning rate and a strength, each run for the same slow time αβ·steps.
 
     `job(seed, α, β, steps)` makes a run; `delay(job, α, β)` is the generalisation time of the figure's caption,
-    written as `delay_label` in the figure.
+    written as `delay_label` in the figure. `path(problem)` is the slow flow that predicts t2.
     """
 
     learning_rates: np.ndarray
@@ -34,6 +35,7 @@ class RateGrid:
     job: Callable[[int, float, float, int], Job]
     delay: Callable[[Any, float, float], Prediction]
     delay_label: str
+    path: Callable[[Any], SlowPath]
 
     def name_of(self, learning_rate: float, strength: float) -> str:
         return f"α={learning_rate:.3g}, β={strength:.2g}"
@@ -78,6 +80,21 @@ class RateGrid:
             for a, b in zip(table["learning_rate"], table["strength"], strict=True)
         ]
         return within(float(np.median(table["t2"] / predicted)) if predicted else None, 0.9, 1.1)
+
+    def slow_time_at(self, evidence: Evidence) -> float | None:
+        """The slow time at which the slow flow falls to the threshold of t2: the constant of the law, predicted."""
+        job: Any = next(iter(evidence.jobs.values()))
+        return self.path(job.problem).crossing(np.asarray(job.problem.truth), job.generalised)
+
+    def predicted(self, evidence: Evidence, tolerance: float) -> Measured:
+        """The largest |predicted / measured t2 - 1| over the cells; of cells without t2, whether none was predicted."""
+        slow_time, table = self.slow_time_at(evidence), self.table(evidence)
+        if not len(table["t2"]):
+            return Measured(slow_time, slow_time is None or slow_time > (1 - tolerance) * self.slow_time)
+        if slow_time is None:
+            return Measured(None, False)
+        ratios = slow_time / (table["learning_rate"] * table["strength"] * table["t2"])
+        return at_most(float(np.abs(ratios - 1).max()), tolerance)
 
     def error_exponent(self, evidence: Evidence, axis: str, *, others: str) -> float | None:
         """The exponent of the final error in one of (learning_rate, strength), the other held fixed."""
@@ -130,8 +147,10 @@ class RateGrid:
             right.plot(products[here], table["error"][here], "o", color=colour, label=label)
         if len(products):
             line = np.geomspace(products.min(), products.max(), 50)
-            constant = float(np.exp(np.mean(np.log(products * table["t2"]))))
-            left.plot(line, constant / line, "--", color=THEORY, linewidth=0.9, label=r"fit $c/(\alpha\beta)$")
+            slow_time = self.slow_time_at(evidence)
+            constant = float(np.exp(np.mean(np.log(products * table["t2"])))) if slow_time is None else slow_time
+            name = r"fit $c/(\alpha\beta)$" if slow_time is None else r"slow flow, $s/(\alpha\beta)$"
+            left.plot(line, constant / line, "--", color=THEORY, linewidth=0.9, label=name)
             printed = self.delay(next(iter(evidence.jobs.values())), 1.0, 1.0).step
             left.plot(line, printed / line, ":", color=THEORY, label=self.delay_label)
         for axis, label in ((left, "generalisation step $t_2$"), (right, "final recovery error")):
