@@ -1,8 +1,10 @@
 """What is measured along the way."""
 
+from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
 from latebloom.probes.matrix import (
@@ -41,6 +43,13 @@ TABLE: dict[str, type[Record]] = {
         NumericalRank,
         SubspaceAngles,
         LayerBalance,
+        TrainAccuracy,
+        TestAccuracy,
+        FourierNorms,
+        FourierSpread,
+        FourierCosines,
+        FourierOverlaps,
+        DominatedUnits,
     )
 }
 
@@ -50,7 +59,12 @@ __all__ = [
     "AbstractProbe",
     "Components",
     "DistanceTo",
+    "DominatedUnits",
     "EffectiveRank",
+    "FourierCosines",
+    "FourierNorms",
+    "FourierOverlaps",
+    "FourierSpread",
     "FunctionValues",
     "GradientRatio",
     "Kinks",
@@ -63,7 +77,9 @@ __all__ = [
     "SingularValues",
     "SubspaceAngles",
     "SupportNorm",
+    "TestAccuracy",
     "TestError",
+    "TrainAccuracy",
     "TrainError",
     "TrainLoss",
     "Trajectory",
