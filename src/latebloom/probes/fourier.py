@@ -29,7 +29,7 @@ def fourier_features(embedding: Any) -> jax.Array:
     [[0.5, 0.0], [-0.0, -0.5]]
     """
     embedding = jnp.asarray(embedding)
-    modulus, width = embedding.shape
+    modulus = len(embedding)
     angles = 2 * math.pi / modulus * jnp.outer(jnp.arange(1, frequencies(modulus) + 1), jnp.arange(modulus))
     waves = jnp.stack([jnp.cos(angles), -jnp.sin(angles)], axis=1).reshape(-1, modulus)
     return waves @ embedding / modulus

@@ -16,8 +16,8 @@ class Faster(AbstractLabelled):
     """`problem` in coordinates in which `part` is divided by √speed, so that it moves `speed` times as fast.
 
     With `θ2 = √κ φ`, descent on φ is `θ2' = -κ ∇_θ2`: the metric diag(1, κ). It stays a gradient of a loss, so that
-    every method and the flow apply. A penalty acts on the coordinates: weight decay on θ is `faster.decay(λ)`, which is λ
-    on the other parts and κλ on φ; then both terms of the gradient are κ times as fast and the minimum is the same.
+    every method and the flow apply. A penalty acts on the coordinates: weight decay on θ is `faster.decay(λ)`, which
+    is λ on the other parts and κλ on φ; then both terms of the gradient are κ times as fast and the minima the same.
 
     >>> import latebloom as lb
     >>> problem = lb.problems.ModularNet(modulus=7, width=24)

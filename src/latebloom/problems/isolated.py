@@ -10,6 +10,7 @@ import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
 
 from latebloom.errors import InputError, check_number
+from latebloom.one_core import one_core
 from latebloom.problems.base import AbstractProblem, Params
 from latebloom.problems.labelled import AbstractLabelled
 from latebloom.problems.two_parts import FIRST, SECOND, AbstractLinearInSecond, require_linear_in_second
@@ -68,11 +69,12 @@ class Isolated(AbstractLabelled):
                 f"weight_decay=0 needs features of full row rank, and {units} hidden units cannot have it on {rows} "
                 f"training samples: use a width of {rows} or more, or weight_decay=1e-3"
             )
-        eigenvalues = np.linalg.eigvalsh(features @ features.T) + self.weight_decay / float(self.problem.weight)
+        with one_core():
+            eigenvalues = np.linalg.eigvalsh(features @ features.T) + self.weight_decay / float(self.problem.weight)
         if not eigenvalues[0] > RANK_TOLERANCE * eigenvalues[-1]:
             raise InputError(
-                f"the features of the {rows} training samples are dependent (smallest over largest eigenvalue of HHᵀ "
-                f"{eigenvalues[0] / max(eigenvalues[-1], 1e-300):.0e}), and weight_decay={self.weight_decay:g} does not "
+                f"the features of the {rows} training samples are dependent (eigenvalues of HHᵀ + λ/weight from "
+                f"{eigenvalues[0]:.0e} to {eigenvalues[-1]:.0e}), and weight_decay={self.weight_decay:g} does not "
                 "make up for it: use more hidden units, leave out repeated samples, or raise weight_decay"
             )
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.errors import check_choice, check_count, check_number
+from latebloom.one_core import one_core
 from latebloom.problems.labelled import AbstractLabelled
 from latebloom.problems.modular import ModularTable
 from latebloom.problems.two_parts import FIRST, SECOND, AbstractLinearInSecond
@@ -89,7 +90,8 @@ class ModularNet(AbstractLinearInSecond, AbstractLabelled):
         if self.second == "zero":
             return np.zeros((self.width, self.modulus))
         hidden = np.maximum(np.asarray(self.inputs) @ first, 0.0)
-        return np.linalg.lstsq(hidden, np.asarray(self.targets), rcond=None)[0]
+        with one_core():
+            return np.linalg.lstsq(hidden, np.asarray(self.targets), rcond=None)[0]
 
     def init(self) -> dict[str, jax.Array]:
         return self.start
