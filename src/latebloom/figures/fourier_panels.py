@@ -20,17 +20,9 @@ def norms(axis: Axes, start: np.ndarray, end: np.ndarray, spread: float) -> None
     axis.axhspan(1 - spread, 1 + spread, color=GREY, alpha=0.12, linewidth=0)
     axis.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.8)
     for values, colour, when in ((start, BEFORE, "start"), (end, AFTER, "end")):
-        scaled = values / values.mean()
-        axis.plot(frequencies, scaled[::2], "o", color=colour, markersize=3.6, label=f"real part, {when}")
-        axis.plot(
-            frequencies,
-            scaled[1::2],
-            "o",
-            color=colour,
-            markersize=3.6,
-            markerfacecolor="white",
-            label="imaginary part",
-        )
+        scaled, dots = values / values.mean(), {"color": colour, "markersize": 3.6}
+        axis.plot(frequencies, scaled[::2], "o", label=f"real part, {when}", **dots)
+        axis.plot(frequencies, scaled[1::2], "o", label=f"imaginary, {when}", markerfacecolor="white", **dots)
     axis.set_xlabel("frequency $k$")
     axis.set_ylabel(r"norm of $\mathrm{Re}\,F_k$, $\mathrm{Im}\,F_k$ / mean")
     reach = 1.75 * np.abs(start / start.mean() - 1).max()

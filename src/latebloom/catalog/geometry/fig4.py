@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 LEARNING_RATE, STEPS = 1e-3, 5000
 SMALL, LARGE = (19, 160), (37, 512)  # modulus and width
+NARROW_WIDTH = 138  # 1.04 times the 133 training pairs at p = 19, as 512 is for the 492 at p = 37
 RUNS, LARGE_RUNS = 2, 5
-FLOW, VARIANCE, FORMULAS = "adaptive flow", "initial variance p^-1/2", "printed formulas"
+FLOW, NARROW, VARIANCE, FORMULAS = "adaptive flow", "narrow", "initial variance p^-1/2", "printed formulas"
 WITHIN, ACROSS = 0, 1
 
 
@@ -50,7 +51,7 @@ def jobs(request: Request) -> dict[str, Job | FlowJob]:
         probes.DominatedUnits(),
     ]
 
-    def isolated(number: int, **options: Any) -> Isolated:
+    def isolated(number: int, width: int = width, **options: Any) -> Isolated:
         start = LARGE_RUNS * request.seed + number  # the paper's runs differ in the start alone: one split for all
         return Isolated(ModularNet(modulus, width, seed=request.seed, init_seed=start, **options))
 
@@ -58,10 +59,13 @@ def jobs(request: Request) -> dict[str, Job | FlowJob]:
         return lb.Job(problem, lb.GradientDescent(LEARNING_RATE), None, STEPS, probes=measured)
 
     steps: dict[str, Job | FlowJob] = {name: euler(isolated(n)) for n, name in enumerate(names(request))}
-    # ReLU's kinks are met all the time: a tighter tolerance costs many times the gradients and moves t2 by some per cent.
+    steps[VARIANCE] = euler(isolated(0, init_std=modulus**-0.25))
+    narrow = isolated(0) if request.full else isolated(0, NARROW_WIDTH)
+    if not request.full:
+        steps[NARROW] = euler(narrow)
+    # ReLU's kinks are met all the time: at rtol = 1e-3 the flow takes six times the gradients.
     loose: Any = {"rtol": 1e-2, "atol": 1e-3, "records_per_decade": 30, "learning_rate": LEARNING_RATE}
-    flow = lb.FlowJob(isolated(0), None, LEARNING_RATE * STEPS, probes=measured, **loose)
-    return steps | {VARIANCE: euler(isolated(0, init_std=modulus**-0.25)), FLOW: flow}
+    return steps | {FLOW: lb.FlowJob(narrow, None, LEARNING_RATE * STEPS, probes=measured, **loose)}
 
 
 def studies(request: Request) -> list[Study]:
@@ -144,9 +148,21 @@ def same_frequency(evidence: Evidence) -> Measured:
     return at_most(float(max(gaps)), 0.03)
 
 
+def narrow(evidence: Evidence) -> Run:
+    """The Euler steps of the problem that the flow integrates: hardly wider than there are training pairs."""
+    return evidence.runs[names(evidence.request)[0] if evidence.request.full else NARROW]
+
+
+def first_step(evidence: Evidence) -> Measured:
+    """The norm of the embedding after the first Euler step over that at the start."""
+    norm = narrow(evidence)["l2_norm"]
+    return at_least(float(norm[1] / norm[0]), 1.05)
+
+
 def flow_first(evidence: Evidence) -> Measured:
-    flow, euler = t2(evidence.runs[FLOW]), t2(evidence.runs[names(evidence.request)[0]])
-    return at_most(flow / euler if flow and euler else None, 1.0)
+    """When half of the test pairs are right for good: the flow's time over that of the Euler steps."""
+    flow, steps = (emerges(run, 0.5) for run in (evidence.runs[FLOW], narrow(evidence)))
+    return at_most(flow / steps, 0.95)
 
 
 def slower_start(evidence: Evidence) -> Measured:
@@ -216,7 +232,7 @@ CLAIMS = (
     ),
     Claim(
         "orthogonal-from-chance",
-        "Chance is nearly orthogonal already: at the start, mean |cos| across frequencies is that of random directions.",
+        "Chance is nearly orthogonal already: mean |cos| across frequencies starts at that of random directions.",
         "Random directions in d_h dimensions: √(2/(π d_h))",
         "relative gap at most 0.1",
         lambda e: at_most(max(abs(v / random_cosine(e) - 1) for v in ends(e, "fourier_cosines", ACROSS, 0)), 0.1),
@@ -288,11 +304,21 @@ CLAIMS = (
         lambda e: at_most(study("row_rank")(e), 1e-10),
     ),
     Claim(
+        "first-step-overshoots",
+        "Where the network is hardly wider than there are training pairs, HHᵀ is nearly singular and the first Euler "
+        "step overshoots.",
+        "Equation 21 with η = 1e-3, d_h = 1.04 times the training pairs",
+        "the norm of the embedding rises by 5 % or more in the first step",
+        first_step,
+        rate=0.8,
+    ),
+    Claim(
         "flow-is-earlier",
-        "The first Euler steps overshoot: the flow that they approximate generalises earlier.",
+        "The flow that the Euler steps approximate does not overshoot, and generalises earlier.",
         "Equation 21, integrated with error control",
-        "time to 100 % of the flow over that of the Euler steps below 1",
+        "time to half of the test pairs right, over that of the Euler steps, at most 0.95",
         flow_first,
+        rate=0.8,
     ),
 )
 
@@ -303,18 +329,22 @@ def accuracy(axis: Axes, evidence: Evidence) -> None:
         ((name, evidence.runs[name]) for name in names(evidence.request)), shades(len(runs(evidence))), strict=True
     ):
         axis.plot(run["step"], 100 * run["test_accuracy"], color=colour, label=f"test, {name}")
-    flow = evidence.runs[FLOW]
-    axis.plot(flow["step"], 100 * flow["test_accuracy"], color=TEST, linestyle="--", linewidth=1.0, label="test, flow")
+    thin: Any = {"color": TEST, "linewidth": 0.9}
+    flow, width = evidence.runs[FLOW], LARGE[1] if evidence.request.full else NARROW_WIDTH
+    if not evidence.request.full:
+        steps = evidence.runs[NARROW]
+        axis.plot(steps["step"], 100 * steps["test_accuracy"], label=f"test, $d_h$ = {width}", **thin)
+    axis.plot(flow["step"], 100 * flow["test_accuracy"], linestyle="--", label=f"its flow, $d_h$ = {width}", **thin)
     first = runs(evidence)[0]
     axis.plot(first["step"], 100 * first["train_accuracy"], color=GREY, linewidth=1.0, label="train, all")
     axis.axhline(100 * chance, color=THEORY, linestyle=":", linewidth=0.9, label="guessing")
     worst = max(float(run["train_error"].max()) for run in runs(evidence))
-    axis.text(0.97, 0.06, f"train error < {_above(worst)}", transform=axis.transAxes, ha="right", fontsize=6.5)
+    axis.text(0.98, 0.9, f"train error < {_above(worst)}", transform=axis.transAxes, ha="right", fontsize=6.5)
     axis.set_xlim(0, STEPS)
     axis.set_ylim(-3, 104)
     axis.set_xlabel("step $t$ (learning rate $10^{-3}$)")
     axis.set_ylabel("accuracy (%)")
-    axis.legend(loc="center right", fontsize=6)
+    axis.legend(loc="lower right", bbox_to_anchor=(1.0, 0.12), fontsize=6)
 
 
 def _above(value: float) -> str:
@@ -364,7 +394,8 @@ EXPERIMENT = Experiment(
     draw=draw,
     notes=(
         "Everyday size: p = 19 and d_h = 160 (133 training pairs), two runs; --full is the paper's p = 37 and "
-        "d_h = 512 (492 training pairs), five runs.",
+        "d_h = 512 (492 training pairs), five runs. The overshoot of the first steps, which is the paper's size's, is "
+        "shown at d_h = 138.",
         "Runs share the split and differ in the initial embedding; Fourier features are those of the first run.",
         "Equation 21 has no λ: its time is the slow time 2λt of the paper's λ, our weight_decay · t.",
     ),
