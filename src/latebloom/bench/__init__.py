@@ -16,6 +16,7 @@ _HOMES = {
     "start-up": "latebloom.bench.start_up",
     "oracle": "latebloom.bench.oracle",
     "low-rank": "latebloom.bench.low_rank",
+    "isolated": "latebloom.bench.isolated",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -25,7 +26,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'isolated']
     """
     return list(_HOMES)
 
