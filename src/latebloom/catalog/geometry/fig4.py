@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
+from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.geometry import printed
 from latebloom.figures import fourier_panels
 from latebloom.figures.style import GREY, TEST, THEORY, canvas, shades
@@ -129,12 +129,6 @@ def ratios(evidence: Evidence, column: str, index: int | None = None) -> list[fl
 
 def ends(evidence: Evidence, column: str, index: int, row: int) -> list[float]:
     return [float(run[column][row, index]) for run in runs(evidence)]
-
-
-def at_chance(evidence: Evidence, column: str, expected: float, slack: float) -> Measured:
-    """The relative gap to chance, within and across frequencies, at the start: the largest."""
-    gaps = [abs(float(value) / expected - 1) for run in runs(evidence) for value in run[column][0]]
-    return at_most(max(gaps), slack)
 
 
 def random_cosine(evidence: Evidence) -> float:
@@ -352,26 +346,28 @@ def _above(value: float) -> str:
     return f"$10^{{{int(np.ceil(np.log10(max(value, 1e-16))))}}}$"
 
 
+def cosines(rows: np.ndarray) -> np.ndarray:
+    """The absolute cosines between rows."""
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.abs(unit @ unit.T)
+
+
 def draw(evidence: Evidence) -> Figure:
     from latebloom.probes import FourierSpread
-    from latebloom.probes.fourier import cosine_matrix, fourier_features
+    from latebloom.probes.fourier import fourier_features
 
     name = names(evidence.request)[0]
-    start, end = (
-        np.asarray(fourier_features(embedding))
-        for embedding in (evidence.jobs[name].problem.init(), evidence.runs[name].params)
-    )
+    start = np.asarray(fourier_features(evidence.jobs[name].problem.init()))
+    end = np.asarray(fourier_features(evidence.runs[name].params))
     figure, (left, right, low_left, low_right) = canvas(2, 2, height=2.75)
     accuracy(left, evidence)
     spread = FourierSpread().baseline(*size(evidence.request))
-    fourier_panels.norms(right, *(np.linalg.norm(rows, axis=1) for rows in (start, end)), spread)
-    angles, overlaps = (
-        [np.abs(np.asarray(cosine_matrix(rows))) for rows in parts]
-        for parts in ((start, end), (np.abs(start), np.abs(end)))
-    )
-    largest = float(np.max([part[~np.eye(len(part), dtype=bool)].max() for part in angles]))
-    fourier_panels.pairs(low_left, *angles, "|cosine| of two features", cmap="magma", vmin=0, vmax=largest)
-    fourier_panels.pairs(low_right, *overlaps, "cosine of absolute values", cmap="viridis", vmin=0, vmax=1)
+    fourier_panels.norms(right, np.linalg.norm(start, axis=1), np.linalg.norm(end, axis=1), spread)
+    before, after = cosines(start), cosines(end)
+    largest = float(before[~np.eye(len(before), dtype=bool)].max())
+    fourier_panels.pairs(low_left, before, after, "|cosine| of two features", cmap="magma", vmin=0, vmax=largest)
+    before, after = cosines(np.abs(start)), cosines(np.abs(end))
+    fourier_panels.pairs(low_right, before, after, "cosine of absolute values", cmap="viridis", vmin=0, vmax=1)
     return figure
 
 

@@ -49,7 +49,7 @@ def slow_time(run: Run, name: str) -> np.ndarray:
 
 def objective(run: Run, name: str) -> np.ndarray:
     """`(F + (λ/2)|θ|²) / λ`, which is the loss of the isolated dynamics."""
-    return run["train_loss"] if name == ISOLATED else (run["train_loss"] + run["penalty"]) / WEIGHT_DECAY
+    return run["train_loss"] if name == ISOLATED else (run["train_loss"] + run["penalty_value"]) / WEIGHT_DECAY
 
 
 def half(evidence: Evidence, name: str) -> float:
