@@ -125,7 +125,7 @@ class FourierOverlaps(_Pairs):
         return self._means(jnp.abs(features))
 
     def baseline(self, modulus: int, width: int) -> float:
-        """Both: 2/π, as for any two independent Gaussian vectors; also what one circle on its own units has within.
+        """Both: 2/π up to terms of order 1/width, as for two Gaussian vectors; also what a circle has within.
 
         Entries cos(φ) and sin(φ) with even phases give `mean |cos sin| / mean cos² = 2/π` too: a circle does not make
         its two absolute values more alike than chance.

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from latebloom.run import Run
 
 SMALL, LARGE = (17, 128), (23, 256)  # modulus and width
-WEIGHT_DECAY = 0.02
-UNTIL = 12.0  # of slow time λt
+WEIGHT_DECAY = 0.05
+UNTIL = 10.0  # of slow time λt
 FAST_UNTIL = 5.0  # where a fast second layer has long generalised
 ISOLATED = "isolated"
 SPEEDS = (1.0, 100.0)
@@ -88,7 +88,7 @@ CLAIMS = (
         "same-objective",
         "Joint training and the isolated dynamics descend to the same objective.",
         "Equation 11",
-        "joint objective at slow time 12 within 10 % of the isolated cost at slow time 5",
+        "joint objective at slow time 10 within 10 % of the isolated cost at slow time 5",
         objective_gap,
         rate=0.8,
     ),
@@ -147,7 +147,7 @@ EXPERIMENT = Experiment(
     title="Isolated dynamics against joint training: the limit of a fast second layer, not of small weight decay",
     claim="Isolated dynamics predicts the end of joint training three times too early; a fast second layer closes it.",
     source="Sections 5.3 and 6.2, Equations 10, 11 and 18",
-    seconds=20,
+    seconds=15,
     settings={
         "problem": "modular addition on unordered pairs, 70 % to train on",
         "modulus p and width d_h": {"everyday": SMALL, "full": LARGE},
