@@ -330,16 +330,16 @@ def accuracy(axis: Axes, evidence: Evidence) -> None:
         steps = evidence.runs[NARROW]
         axis.plot(steps["step"], 100 * steps["test_accuracy"], label=f"test, $d_h$ = {width}", **thin)
     axis.plot(flow["step"], 100 * flow["test_accuracy"], linestyle="--", label=f"its flow, $d_h$ = {width}", **thin)
-    first = runs(evidence)[0]
-    axis.plot(first["step"], 100 * first["train_accuracy"], color=GREY, linewidth=1.0, label="train, all")
+    first, worst = runs(evidence)[0], max(float(run["train_error"].max()) for run in runs(evidence))
+    axis.plot(
+        first["step"], 100 * first["train_accuracy"], color=GREY, linewidth=1.0, label=f"train, error < {_above(worst)}"
+    )
     axis.axhline(100 * chance, color=THEORY, linestyle=":", linewidth=0.9, label="guessing")
-    worst = max(float(run["train_error"].max()) for run in runs(evidence))
-    axis.text(0.98, 0.9, f"train error < {_above(worst)}", transform=axis.transAxes, ha="right", fontsize=6.5)
     axis.set_xlim(0, STEPS)
     axis.set_ylim(-3, 104)
     axis.set_xlabel("step $t$ (learning rate $10^{-3}$)")
     axis.set_ylabel("accuracy (%)")
-    axis.legend(loc="lower right", bbox_to_anchor=(1.0, 0.12), fontsize=6)
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=5.5, columnspacing=1.0)
 
 
 def _above(value: float) -> str:
