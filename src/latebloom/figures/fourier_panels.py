@@ -43,7 +43,7 @@ def pairs(axis: Axes, start: np.ndarray, end: np.ndarray, label: str, **options:
     axis.grid(visible=False)
     axis.set_xlabel("frequency $k$")
     axis.set_ylabel("frequency $k$")
-    axis.set_yticks(axis.get_xticks()[1:-1])
+    axis.locator_params(integer=True, nbins=6)
     box: Any = {"boxstyle": "round,pad=0.25", "facecolor": "white", "alpha": 0.85, "linewidth": 0}
     for place, text in (((0.03, 0.04), "start"), ((0.97, 0.96), "end")):
         sides: Any = {"ha": "left", "va": "bottom"} if text == "start" else {"ha": "right", "va": "top"}

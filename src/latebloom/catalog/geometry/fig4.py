@@ -329,7 +329,7 @@ def accuracy(axis: Axes, evidence: Evidence) -> None:
     if not evidence.request.full:
         steps = evidence.runs[NARROW]
         axis.plot(steps["step"], 100 * steps["test_accuracy"], label=f"test, $d_h$ = {width}", **thin)
-    axis.plot(flow["step"], 100 * flow["test_accuracy"], linestyle="--", label=f"its flow, $d_h$ = {width}", **thin)
+    axis.plot(flow["step"], 100 * flow["test_accuracy"], linestyle="--", label=f"flow, $d_h$ = {width}", **thin)
     first, worst = runs(evidence)[0], max(float(run["train_error"].max()) for run in runs(evidence))
     axis.plot(
         first["step"], 100 * first["train_accuracy"], color=GREY, linewidth=1.0, label=f"train, error < {_above(worst)}"
