@@ -22,6 +22,7 @@ import numpy as np
 from latebloom import loop, milestones
 from latebloom.loop import CAPACITY, Lane, Point, Progress
 from latebloom.milestones import Milestone, Watch
+from latebloom.one_core import one_core
 from latebloom.progress import ProgressBar
 
 CALL_SECONDS = 0.2  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
@@ -250,7 +251,8 @@ def drive(
         shard.finish(on_records, cancelled=cancel.is_set())
 
     total = sum(int(schedule[-1]) for schedule in schedules)
-    with ThreadPoolExecutor(_cores()) as pool, ProgressBar(label, total, enabled=show_progress) as bar:
+    pool, bar = ThreadPoolExecutor(_cores()), ProgressBar(label, total, enabled=show_progress)
+    with one_core(), pool, bar:
         futures = [pool.submit(work, number) for number in range(len(shards))]
         pending: set[Any] = set(futures)
         while pending:

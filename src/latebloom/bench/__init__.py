@@ -18,6 +18,7 @@ _HOMES = {
     "low-rank": "latebloom.bench.low_rank",
     "flow": "latebloom.bench.flow",
     "slow-flow": "latebloom.bench.slow_flow",
+    "isolated": "latebloom.bench.isolated",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -27,7 +28,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated']
     """
     return list(_HOMES)
 

@@ -22,6 +22,7 @@ from latebloom.flows import loop
 from latebloom.flows.chebyshev import RungeKuttaChebyshev, most_stages
 from latebloom.flows.loop import CAPACITY, FlowLane
 from latebloom.milestones import Crossing, Milestone, Milestones, Watch
+from latebloom.one_core import one_core
 from latebloom.penalties import L2, AbstractPenalty
 from latebloom.precision import in_precision, precision
 from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
@@ -283,7 +284,8 @@ def run_flows(
         results[number] = _run(number, jobs[number], lanes[number], cancel, done, on_records)
 
     total = sum(len(job.times()) for job in jobs)
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool, ProgressBar(label, total, enabled=progress) as bar:
+    pool, bar = ThreadPoolExecutor(os.cpu_count() or 1), ProgressBar(label, total, enabled=progress)
+    with one_core(), pool, bar:
         futures = [pool.submit(work, number) for number in range(len(jobs))]
         pending: set[Any] = set(futures)
         while pending:

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 from latebloom.errors import InputError, check_count
 from latebloom.flows.l1_face import STILL, Face, Stuck
 from latebloom.flows.slow_path import SlowPath
+from latebloom.one_core import one_core
 from latebloom.outcome import Ending, Outcome
 from latebloom.problems.base import AbstractLinear, check_array, require_linear
-from latebloom.theory.oracles.one_core import one_core
 from latebloom.theory.spectrum import Spectrum
 
 CERTIFICATE = "relative duality gap (|a|_1 - yᵀν) / |a|_1 with |Xᵀν|_inf <= 1"

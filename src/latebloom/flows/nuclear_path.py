@@ -12,6 +12,7 @@ import numpy as np
 from latebloom.errors import InputError, check_count, check_number
 from latebloom.flows.nuclear_prox import ProxStep, prox_step
 from latebloom.flows.slow_path import SlowPath
+from latebloom.one_core import one_core
 from latebloom.outcome import Ending, Outcome
 from latebloom.problems.base import check_array, require_linear
 from latebloom.problems.entries import AbstractEntries
@@ -19,7 +20,6 @@ from latebloom.problems.matrix import AbstractMatrix, require_matrix
 from latebloom.theory.oracles.min_nuclear_norm import CERTIFICATE, CONSISTENT
 from latebloom.theory.oracles.nuclear_certificate import certify, nuclear_norm
 from latebloom.theory.oracles.nuclear_constraints import Constraints, EntryConstraints, RowConstraints
-from latebloom.theory.oracles.one_core import one_core
 
 OPTIMAL = 1e-9  # the relative duality gap at which the flow has arrived
 FIRST = 1e-3  # the first step, in units of |A|; the error estimate corrects it at once

@@ -1,8 +1,10 @@
 """What is measured along the way."""
 
+from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
 from latebloom.probes.matrix import (
@@ -45,6 +47,13 @@ TABLE: dict[str, type[Record]] = {
         DistanceToZeroLoss,
         TangentCosine,
         KKTResidual,
+        TrainAccuracy,
+        TestAccuracy,
+        FourierNorms,
+        FourierSpread,
+        FourierCosines,
+        FourierOverlaps,
+        DominatedUnits,
     )
 }
 
@@ -55,7 +64,12 @@ __all__ = [
     "Components",
     "DistanceTo",
     "DistanceToZeroLoss",
+    "DominatedUnits",
     "EffectiveRank",
+    "FourierCosines",
+    "FourierNorms",
+    "FourierOverlaps",
+    "FourierSpread",
     "FunctionValues",
     "GradientRatio",
     "KKTResidual",
@@ -70,7 +84,9 @@ __all__ = [
     "SubspaceAngles",
     "SupportNorm",
     "TangentCosine",
+    "TestAccuracy",
     "TestError",
+    "TrainAccuracy",
     "TrainError",
     "TrainLoss",
     "Trajectory",

@@ -11,16 +11,22 @@ from latebloom.problems.base import (
 from latebloom.problems.diagonal_net import DiagonalNet
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.factorisation import Factorisation
+from latebloom.problems.faster import Faster
+from latebloom.problems.isolated import Isolated
+from latebloom.problems.labelled import AbstractLabelled, require_labelled
 from latebloom.problems.least_squares import LeastSquares
 from latebloom.problems.linear_regression import LinearRegression
 from latebloom.problems.matrix import AbstractMatrix, require_matrix
 from latebloom.problems.matrix_completion import MatrixCompletion
 from latebloom.problems.matrix_regression import MatrixRegression
 from latebloom.problems.matrix_sensing import MatrixSensing
+from latebloom.problems.modular import ModularTable
+from latebloom.problems.modular_net import ModularNet
 from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.problems.relu_net import ReluRegression
 from latebloom.problems.sparse_recovery import SparseRecovery
 from latebloom.problems.toy_models import ToyModel
+from latebloom.problems.two_parts import AbstractLinearInSecond, require_linear_in_second
 from latebloom.record import Record
 
 # What the command line can build by name.
@@ -29,24 +35,32 @@ TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (SparseRecovery, Ma
 __all__ = [
     "TABLE",
     "AbstractEntries",
+    "AbstractLabelled",
     "AbstractLeastSquares",
     "AbstractLinear",
+    "AbstractLinearInSecond",
     "AbstractMatrix",
     "AbstractProblem",
     "DiagonalNet",
     "Factorisation",
+    "Faster",
+    "Isolated",
     "LeastSquares",
     "LinearRegression",
     "MatrixCompletion",
     "MatrixRegression",
     "MatrixSensing",
+    "ModularNet",
+    "ModularTable",
     "ObservedEntries",
     "Params",
     "ReluRegression",
     "SparseRecovery",
     "ToyModel",
     "UnobservedWarning",
+    "require_labelled",
     "require_least_squares",
     "require_linear",
+    "require_linear_in_second",
     "require_matrix",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from latebloom.one_core import one_core
 from latebloom.problems.entries import AbstractEntries
 from latebloom.problems.matrix import AbstractMatrix, require_matrix
 from latebloom.theory.oracles.base import OracleResult, relative
@@ -17,7 +18,6 @@ from latebloom.theory.oracles.nuclear_constraints import Constraints, EntryConst
 from latebloom.theory.oracles.nuclear_interior import follow_central_path
 from latebloom.theory.oracles.nuclear_newton import Proposal, polish
 from latebloom.theory.oracles.nuclear_splitting import split
-from latebloom.theory.oracles.one_core import one_core
 
 CERTIFICATE = "relative duality gap (|A|_* - yᵀν) / |A|_* with |X*ν|_op <= 1"
 CONSISTENT = 1e-9  # |X vec(A) - y| / |y| of the least-squares solution, above which nothing interpolates
