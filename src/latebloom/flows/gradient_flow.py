@@ -329,9 +329,10 @@ def _run(number: int, job: Any, lane: Any, cancel: threading.Event, done: list[i
                 on_records(number, job.clocks(wanted[:made]) | tables[-1])
         position += made
         done[number] = position
-        if bool(progress.broken) or int(progress.gradients) >= job.max_gradients:
+        now = int(progress.gradients)
+        if bool(progress.broken) or now >= job.max_gradients or (not made and now == spent):
             break
-        speed = (int(progress.gradients) - spent) / max(clock.perf_counter() - called, 1e-6)
+        speed = (now - spent) / max(clock.perf_counter() - called, 1e-6)
         quota = max(1, int(min(speed * CALL_SECONDS, 10 * quota)))
     if float(progress.time) > tables[-1][name][-1]:  # what is returned is also the last record
         here = {k: np.asarray(v)[None] for k, v in _measure(lane, progress.params).items()}
