@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from latebloom.methods import (
         AcceleratedProximalGradient,
         GradientDescent,
+        LabelNoise,
         Optax,
         ProjectedSubgradient,
         ProximalGradient,
@@ -38,6 +39,7 @@ _HOMES = {
     "figures": "latebloom.figures",
     "AcceleratedProximalGradient": "latebloom.methods",
     "GradientDescent": "latebloom.methods",
+    "LabelNoise": "latebloom.methods",
     "Optax": "latebloom.methods",
     "ProjectedSubgradient": "latebloom.methods",
     "ProximalGradient": "latebloom.methods",
@@ -70,6 +72,7 @@ __all__ = [
     "GradientDescent",
     "Job",
     "L2Norm",
+    "LabelNoise",
     "Lp",
     "Milestones",
     "NuclearNorm",

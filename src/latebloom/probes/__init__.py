@@ -3,8 +3,10 @@
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.fill_in import FillIn
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
+from latebloom.probes.kernel import KernelDrift, KKTStationarity
 from latebloom.probes.matrix import (
     EffectiveRank,
     LayerBalance,
@@ -41,6 +43,9 @@ TABLE: dict[str, type[Record]] = {
         NumericalRank,
         SubspaceAngles,
         LayerBalance,
+        FillIn,
+        KernelDrift,
+        KKTStationarity,
     )
 }
 
@@ -51,8 +56,11 @@ __all__ = [
     "Components",
     "DistanceTo",
     "EffectiveRank",
+    "FillIn",
     "FunctionValues",
     "GradientRatio",
+    "KKTStationarity",
+    "KernelDrift",
     "Kinks",
     "LayerBalance",
     "Norm",

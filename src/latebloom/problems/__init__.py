@@ -7,8 +7,10 @@ from latebloom.problems.base import (
     Params,
     require_least_squares,
     require_linear,
+    require_outputs,
 )
 from latebloom.problems.diagonal_net import DiagonalNet
+from latebloom.problems.diagonal_regression import DiagonalRegression
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.factorisation import Factorisation
 from latebloom.problems.least_squares import LeastSquares
@@ -17,6 +19,7 @@ from latebloom.problems.matrix import AbstractMatrix, require_matrix
 from latebloom.problems.matrix_completion import MatrixCompletion
 from latebloom.problems.matrix_regression import MatrixRegression
 from latebloom.problems.matrix_sensing import MatrixSensing
+from latebloom.problems.multiplication_table import MultiplicationTable
 from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.problems.relu_net import ReluRegression
 from latebloom.problems.sparse_recovery import SparseRecovery
@@ -24,7 +27,10 @@ from latebloom.problems.toy_models import ToyModel
 from latebloom.record import Record
 
 # What the command line can build by name.
-TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (SparseRecovery, MatrixCompletion, MatrixSensing)}
+TABLE: dict[str, type[Record]] = {
+    cls.name(): cls
+    for cls in (SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression)
+}
 
 __all__ = [
     "TABLE",
@@ -34,12 +40,14 @@ __all__ = [
     "AbstractMatrix",
     "AbstractProblem",
     "DiagonalNet",
+    "DiagonalRegression",
     "Factorisation",
     "LeastSquares",
     "LinearRegression",
     "MatrixCompletion",
     "MatrixRegression",
     "MatrixSensing",
+    "MultiplicationTable",
     "ObservedEntries",
     "Params",
     "ReluRegression",
@@ -49,4 +57,5 @@ __all__ = [
     "require_least_squares",
     "require_linear",
     "require_matrix",
+    "require_outputs",
 ]

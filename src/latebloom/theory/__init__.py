@@ -19,6 +19,16 @@ from latebloom.theory.lojasiewicz import (
     local_cl_constant,
     smallest_cl_radius,
 )
+from latebloom.theory.ntk import (
+    KernelRegime,
+    KKTResidual,
+    kernel_regime,
+    kkt_residual,
+    tangent_features,
+    tangent_kernel,
+    tangent_maps,
+    tangent_product,
+)
 from latebloom.theory.nuclear_subgradient import Shrinking, WedinBound, shrinking_steps, wedin_bound
 from latebloom.theory.null_space import (
     RecoveryConstants,
@@ -66,6 +76,8 @@ from latebloom.theory.thm36 import distance_bound_thm36, error_floor_thm36, rate
 __all__ = [
     "CLCheck",
     "Condition",
+    "KKTResidual",
+    "KernelRegime",
     "L2Iteration",
     "Leverage",
     "LocalCL",
@@ -91,6 +103,8 @@ __all__ = [
     "expected_samples",
     "generalisation_delay",
     "is_r_cl",
+    "kernel_regime",
+    "kkt_residual",
     "largest_stable_learning_rate",
     "lasso",
     "least_squares",
@@ -119,6 +133,10 @@ __all__ = [
     "shrinking_steps",
     "smallest_cl_radius",
     "spectral_delay",
+    "tangent_features",
+    "tangent_kernel",
+    "tangent_maps",
+    "tangent_product",
     "uniform_delay",
     "wedin_bound",
 ]

@@ -1,0 +1,134 @@
+"""The empirical neural tangent kernel in theory: where the kernel regime leads, and how far the rich one has come.
+
+The features and the kernel themselves are in `latebloom.tangent`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from latebloom.problems.base import AbstractProblem, Params, relative_norm, require_least_squares
+from latebloom.tangent import (
+    DENSE,
+    Function,
+    solve_dense,
+    tangent_features,
+    tangent_kernel,
+    tangent_maps,
+    tangent_product,
+)
+
+ITERATIONS = 1_000  # of conjugate gradients
+
+__all__ = [
+    "KKTResidual",
+    "KernelRegime",
+    "kernel_regime",
+    "kkt_residual",
+    "tangent_features",
+    "tangent_kernel",
+    "tangent_maps",
+    "tangent_product",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRegime:
+    """The model linearised at `params`, with the shortest `displacement` h that fits the training set: `J h = -r`.
+
+    `fitted` is `|J h + r| / |r|`: not zero where the features are dependent and the labels contradict them. `rank` is
+    that of the kernel (None where it was not formed), at most the number of `outputs`.
+    """
+
+    params: Params
+    displacement: Params
+    fitted: float
+    rank: int | None
+    outputs: int
+
+    def predict(self, function: Function) -> np.ndarray:
+        """A function of the parameters after that displacement, to first order: `f(θ0) + J h`."""
+        value, change = jax.jvp(function, (self.params,), (self.displacement,))
+        return np.asarray(value + change)
+
+
+def kernel_regime(problem: AbstractProblem, params: Params | None = None) -> KernelRegime:
+    """Where gradient flow on squared loss ends if the model is linear in its parameters around `params` (the start).
+
+    The minimum-norm interpolator on tangent features, `min |h|` subject to `J h = -r`, r the residuals at `params`.
+    For a homogeneous model that is zero there, r = -y and the prediction does not depend on the scale of the start: it
+    is the limit of Theorem 3.9, (K2). A sum of squares, a mean, or weights have the same solution.
+
+    >>> import latebloom as lb
+    >>> problem = lb.problems.DiagonalRegression(dimension=20, samples=10, sparsity=2, init_scale=7.0)
+    >>> predicted = kernel_regime(problem).predict(problem.end_to_end)  # of u² - v²: the minimum-norm interpolator
+    >>> bool(np.allclose(predicted, lb.oracles.min_norm(problem).solution))
+    True
+
+    Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Section 3.3.1.
+    """
+    problem = require_least_squares(problem, "kernel_regime")
+    start = problem.init() if params is None else params
+    target = -problem.residuals(start)
+    multipliers, rank = _solve(problem.residuals, start, target)
+    forward, backward = tangent_maps(problem.residuals, start)
+    displacement = backward(multipliers)
+    missed = float(relative_norm(forward(displacement) - target, target))
+    return KernelRegime(start, displacement, missed, rank, len(target))
+
+
+@dataclass(frozen=True, eq=False)
+class KKTResidual:
+    """How far parameters are from a KKT point of `min |θ|²/2` subject to `f_i(θ) = y_i`.
+
+    - `stationarity`: `min over ν of |θ - Jᵀν| / |θ|`: zero if θ is a combination of the tangent features.
+    - `infeasibility`: the training error.
+    """
+
+    stationarity: float
+    infeasibility: float
+    multipliers: np.ndarray
+
+
+def kkt_residual(problem: AbstractProblem, params: Params) -> KKTResidual:
+    """The KKT residual of (R2), norm minimisation on the zero-loss set, at some parameters.
+
+    >>> import latebloom as lb
+    >>> problem = lb.problems.LinearRegression([[3.0, 4.0]], [25.0])
+    >>> shortest, other = (kkt_residual(problem, jnp.array(w)) for w in ([3.0, 4.0], [7.0, 1.0]))
+    >>> round(shortest.stationarity, 9), shortest.infeasibility, round(other.stationarity, 3), other.infeasibility
+    (0.0, 0.0, 0.707, 0.0)
+
+    Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Section 3.3.2.
+    """
+    problem = require_least_squares(problem, "kkt_residual")
+    params = jax.tree.map(jnp.asarray, params)
+    forward, backward = tangent_maps(problem.residuals, params)
+    multipliers, _ = _solve(problem.residuals, params, forward(params))
+    left = jax.tree.map(lambda w, part: w - part, params, backward(multipliers))
+    size = float(_norm(params))
+    return KKTResidual(
+        stationarity=float(_norm(left)) / size if size else 0.0,
+        infeasibility=float(problem.train_error(params)),
+        multipliers=np.asarray(multipliers),
+    )
+
+
+def _solve(function: Function, params: Params, target: jax.Array) -> tuple[jax.Array, int | None]:
+    """`(J Jᵀ)⁺ b`: by eigenvalues where the kernel is small, by conjugate gradients otherwise."""
+    if len(target) <= DENSE:
+        multipliers, rank = solve_dense(tangent_kernel(function, params), target)
+        return multipliers, int(rank)
+    forward, backward = tangent_maps(function, params)
+    solve = jax.jit(
+        lambda b: jax.scipy.sparse.linalg.cg(lambda v: forward(backward(v)), b, tol=1e-13, maxiter=ITERATIONS)[0]
+    )
+    return solve(target), None
+
+
+def _norm(params: Params) -> jax.Array:
+    return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params)))
