@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from latebloom.milestones import Milestones
     from latebloom.outcome import Outcome
-    from latebloom.penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts
+    from latebloom.penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
     from latebloom.run import Run
     from latebloom.store import Store
     from latebloom.theory import oracles
@@ -49,6 +49,7 @@ _HOMES = {
     "Lp": "latebloom.penalties",
     "NuclearNorm": "latebloom.penalties",
     "OnParts": "latebloom.penalties",
+    "WeightedL2": "latebloom.penalties",
     "Job": "latebloom.training",
     "Milestones": "latebloom.milestones",
     "Outcome": "latebloom.outcome",
@@ -83,6 +84,7 @@ __all__ = [
     "ProximalGradient",
     "Run",
     "Store",
+    "WeightedL2",
     "figures",
     "flow",
     "flow_batch",

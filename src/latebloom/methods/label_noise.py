@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from latebloom.errors import CapabilityError, check_choice, check_number
+from latebloom.errors import check_choice, check_number
 from latebloom.methods.base import AbstractMethod, check_learning_rate
 from latebloom.problems.base import require_least_squares
 from latebloom.seeds import check_seed
@@ -18,7 +18,7 @@ class LabelNoise(AbstractMethod):
     """`w ← w - learning_rate · (∇F̃(w) + H(w))`, with fresh noise `ξ = noise · N(0, 1)` on the labels at every step.
 
     `F̃` is the loss on one sample drawn uniformly, n times its share of F (`batch="one"`: for a mean square,
-    `(f(x_i) - y_i + ξ)²`), or on all of them, with noise on each (`batch="full"`). H is the gradient of the penalty,
+    `(f(x_i) - y_i + ξ)²`), or on all of them, with noise on each (`batch="full"`). H is a subgradient of the penalty,
     if there is one. The draws come from a key in the method's memory that is made of `seed`: a run repeats to the bit.
 
     `noise` is in the units of the labels; a problem's `label_scale` says what these are in its residuals.
@@ -41,8 +41,6 @@ class LabelNoise(AbstractMethod):
 
     def check(self, problem, penalty):
         require_least_squares(problem, "LabelNoise")
-        if penalty is not None and not penalty.smooth:
-            raise CapabilityError(f"LabelNoise steps on gradients and {penalty!r} has kinks: use L2, or leave it out")
 
     def init(self, problem, penalty, params):
         return jax.random.key_data(jax.random.key(jnp.asarray(self.seed, dtype=jnp.uint32)))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.flows import FlowJob
+    from latebloom.penalties import AbstractPenalty
     from latebloom.problems import DiagonalRegression
     from latebloom.training import Job
 
@@ -35,15 +36,15 @@ def rates(evidence: Evidence) -> tuple[float, ...]:
     return RATES + (SMALLER if evidence.request.full else ())
 
 
-def decay(seed: int, rate: float) -> float:
+def sharpness_penalty(given: DiagonalRegression, rate: float) -> AbstractPenalty:
     """The weight decay that label noise of variance 1 amounts to.
 
     Around a minimiser the noise makes the parameters spread by `η` in the normal directions, and the curvature of the
     loss turns that into a drift `-(η/2) ∇ tr ∇²L`; here `tr ∇²L = 8 Σ_j m_j (u_j² + v_j²)` with m_j the mean of x_j²,
-    so that the drift is that of weight decay `8 η m_j`. One m for all, their mean, is exact for many samples.
+    so that the drift is that of weight decay `8 η m_j` on `u_j` and `v_j`.
     """
-    design = np.asarray(problem(seed).design)
-    return 8 * rate * float((design**2).sum(axis=0).mean() / 2)  # the design is √(2/n) times the data
+    moments = (np.asarray(given.design) ** 2).sum(axis=0) / 2  # the design is √(2/n) times the data
+    return lb.WeightedL2(8 * rate, moments)
 
 
 def jobs(request: Request) -> dict[str, Job | FlowJob]:
@@ -54,9 +55,9 @@ def jobs(request: Request) -> dict[str, Job | FlowJob]:
             method = lb.LabelNoise(rate, 1.0, seed=repeat)
             found[noisy(rate, repeat)] = lb.Job(given, method, None, steps, memorised=0.5, generalised=0.3)
         found[theory(rate)] = lb.FlowJob(
-            given, lb.L2(decay(request.seed, rate)), steps * rate, rtol=1e-3, learning_rate=rate
+            given, sharpness_penalty(given, rate), steps * rate, rtol=1e-3, learning_rate=rate
         )
-    return found | {WITHOUT: lb.FlowJob(given, lb.L2(0.0), 1e3, rtol=1e-3)}
+    return found | {WITHOUT: lb.FlowJob(given, sharpness_penalty(given, 0.0), 1e3, rtol=1e-3)}
 
 
 def noisy(rate: float, repeat: int) -> str:
@@ -129,7 +130,7 @@ def late_loss(evidence: Evidence) -> Measured:
 def as_weight_decay(evidence: Evidence) -> Measured:
     """Measured half step over that of the flow with the equivalent weight decay, for every η."""
     ratios = [half_step(evidence, rate) / predicted(evidence, rate) for rate in rates(evidence)]
-    return Measured(ratios, bool(all(0.6 <= ratio <= 1.6 for ratio in ratios)))
+    return Measured(ratios, bool(all(0.7 <= ratio <= 1.3 for ratio in ratios)))
 
 
 CLAIMS = (
@@ -182,9 +183,9 @@ CLAIMS = (
     ),
     Claim(
         "acts-as-weight-decay",
-        "Label noise acts as a penalty on the sharpness, here weight decay 8η: it predicts the step with its constant.",
+        "Label noise acts as a penalty on sharpness, here weight decay 8η m_j, which predicts the step.",
         "Appendix B.2, with the constant worked out",
-        "measured over predicted step of the halved loss between 0.6 and 1.6 at every η",
+        "measured over predicted step of the halved loss between 0.7 and 1.3 at every η",
         as_weight_decay,
         rate=0.9,
     ),
@@ -208,7 +209,7 @@ def draw(evidence: Evidence) -> Figure:
         color=THEORY,
         linestyle="--",
         linewidth=0.9,
-        label=r"weight decay $8\eta m$",
+        label=r"weight decay $8\eta m_j$",
     )
     for axis in (curves, collapse):
         axis.axhline(plateau(evidence), color=GREY, linestyle="--", linewidth=0.8)
@@ -226,7 +227,7 @@ def draw(evidence: Evidence) -> Figure:
     eta, halves = np.array(rates(evidence)), half_steps(evidence)
     law.loglog(eta, halves, "o", label="population loss halved")
     guesses = [predicted(evidence, rate) for rate in rates(evidence)]
-    law.loglog(eta, guesses, color=THEORY, linestyle="--", linewidth=0.9, label="weight decay $8\\eta m$, slope $-2$")
+    law.loglog(eta, guesses, color=THEORY, linestyle="--", linewidth=0.9, label=r"weight decay $8\eta m_j$")
     law.set_xlabel(r"learning rate $\eta$")
     law.set_ylabel("step")
     law.legend(loc="lower left", fontsize=6)
