@@ -20,7 +20,6 @@ from latebloom.problems.base import AbstractProblem, require_outputs
 from latebloom.problems.zero_output import difference_trick, symmetrised, zero_layer
 from latebloom.theory import ntk
 
-
 PROBES = lb.probes.KernelDrift(), lb.probes.KKTStationarity()  # of all flows here, which then share one program
 
 
@@ -129,7 +128,7 @@ def test_kkt_residual_is_zero_at_the_end_of_weight_decay_and_not_before():
 def test_probes_measure_along_a_run():
     problem = diagonal(init_scale=8.0)
     run = lb.flow(problem, weight_decay=0.01, until=200.0, rtol=1e-4, probes=PROBES)  # λt = 2 < log 8
-    assert run["kernel_drift"][0] == 0
+    assert run["kernel_drift"][0] < 1e-15
     assert run["kernel_drift"][-1] < 0.1
     assert (np.diff(run["kernel_drift"][-50:]) > 0).all()
     last = ntk.kkt_residual(problem, run.params)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.problems.base import AbstractProblem, Params, relative_norm, require_least_squares
+from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, Params, relative_norm, require_least_squares
 from latebloom.tangent import (
     DENSE,
     Function,
@@ -74,7 +75,7 @@ def kernel_regime(problem: AbstractProblem, params: Params | None = None) -> Ker
     problem = require_least_squares(problem, "kernel_regime")
     start = problem.init() if params is None else params
     target = -problem.residuals(start)
-    multipliers, rank = _solve(problem.residuals, start, target)
+    multipliers, rank = _solve(problem, start, target)
     forward, backward = tangent_maps(problem.residuals, start)
     displacement = backward(multipliers)
     missed = float(relative_norm(forward(displacement) - target, target))
@@ -108,7 +109,7 @@ def kkt_residual(problem: AbstractProblem, params: Params) -> KKTResidual:
     problem = require_least_squares(problem, "kkt_residual")
     params = jax.tree.map(jnp.asarray, params)
     forward, backward = tangent_maps(problem.residuals, params)
-    multipliers, _ = _solve(problem.residuals, params, forward(params))
+    multipliers, _ = _solve(problem, params, forward(params))
     left = jax.tree.map(lambda w, part: w - part, params, backward(multipliers))
     size = float(_norm(params))
     return KKTResidual(
@@ -118,16 +119,24 @@ def kkt_residual(problem: AbstractProblem, params: Params) -> KKTResidual:
     )
 
 
-def _solve(function: Function, params: Params, target: jax.Array) -> tuple[jax.Array, int | None]:
+def _solve(problem: AbstractLeastSquares, params: Params, target: jax.Array) -> tuple[jax.Array, int | None]:
     """`(J Jᵀ)⁺ b`: by eigenvalues where the kernel is small, by conjugate gradients otherwise."""
-    if len(target) <= DENSE:
-        multipliers, rank = solve_dense(tangent_kernel(function, params), target)
-        return multipliers, int(rank)
-    forward, backward = tangent_maps(function, params)
-    solve = jax.jit(
-        lambda b: jax.scipy.sparse.linalg.cg(lambda v: forward(backward(v)), b, tol=1e-13, maxiter=ITERATIONS)[0]
-    )
-    return solve(target), None
+    if len(target) > DENSE:
+        return _by_conjugate_gradients(problem, params, target), None
+    multipliers, rank = _by_eigenvalues(problem, params, target)
+    return multipliers, int(rank)
+
+
+@eqx.filter_jit  # problems of one structure share the program
+def _by_eigenvalues(problem: AbstractLeastSquares, params: Params, target: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return solve_dense(tangent_kernel(problem.residuals, params), target)
+
+
+@eqx.filter_jit
+def _by_conjugate_gradients(problem: AbstractLeastSquares, params: Params, target: jax.Array) -> jax.Array:
+    forward, backward = tangent_maps(problem.residuals, params)
+    kernel = lambda v: forward(backward(v))  # noqa: E731
+    return jax.scipy.sparse.linalg.cg(kernel, target, tol=1e-13, maxiter=ITERATIONS)[0]
 
 
 def _norm(params: Params) -> jax.Array:

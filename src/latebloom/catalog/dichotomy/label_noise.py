@@ -228,6 +228,8 @@ def draw(evidence: Evidence) -> Figure:
     law.loglog(eta, halves, "o", label="population loss halved")
     guesses = [predicted(evidence, rate) for rate in rates(evidence)]
     law.loglog(eta, guesses, color=THEORY, linestyle="--", linewidth=0.9, label=r"weight decay $8\eta m_j$")
+    law.set_xticks(eta, [f"{rate:g}" for rate in eta])
+    law.minorticks_off()
     law.set_xlabel(r"learning rate $\eta$")
     law.set_ylabel("step")
     law.legend(loc="lower left", fontsize=6)

@@ -133,6 +133,7 @@ def draw(evidence: Evidence) -> Figure:
         curves.plot(run["slow_time"], run["test_error"], color=colour, label=f"$\\lambda$ = {decay:g}")
     curves.set_yscale("log")
     curves.set_xlim(0, 25)
+    curves.set_ylim(3e-4, 8)
     curves.set_xlabel(r"slow time $\lambda t$")
     curves.set_ylabel("recovery error")
     curves.legend(fontsize=5.5, ncols=2)

@@ -102,6 +102,8 @@ def draw(evidence: Evidence) -> Figure:
     law.loglog(alpha, drift, "s", label="change of the kernel")
     for values in (gaps, drift):
         law.loglog(alpha, values[0] * (alpha / alpha[0]) ** -2.0, color=THEORY, linestyle="--", linewidth=0.9)
+    law.set_xticks(alpha, [f"{scale:g}" for scale in alpha])
+    law.minorticks_off()
     law.set_xlabel(r"initial scale $\alpha$")
     law.set_ylabel(r"at $\lambda t = \frac{1}{2}\log\alpha$ (slope $-2$ dashed)")
     law.legend(fontsize=6)
