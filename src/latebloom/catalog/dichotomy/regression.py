@@ -77,5 +77,7 @@ def at(evidence: Evidence, column: str, when: float) -> np.ndarray:
 
 
 def slope(scale: np.ndarray, value: np.ndarray) -> float:
-    """The exponent of a power law, by least squares in logarithms."""
+    """The exponent of a power law, by least squares in logarithms; NaN if a value is missing or not positive."""
+    if not (np.isfinite(value).all() and (value > 0).all()):
+        return float("nan")
     return float(np.polyfit(np.log(scale), np.log(value), 1)[0])
