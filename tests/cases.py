@@ -117,7 +117,7 @@ METHODS = (
     MethodCase("fista", lb.AcceleratedProximalGradient(0.1), needs_prox=True),
     MethodCase("adam", lb.Optax("adam", learning_rate=0.01)),
     MethodCase("adam-with-options", lb.Optax("adam", learning_rate=0.01, b1=0.8, b2=0.95)),
-    MethodCase("label-noise", lb.LabelNoise(0.001, 0.01)),
+    MethodCase("label-noise", lb.LabelNoise(0.005, 0.01)),
     MethodCase("momentum", lb.Optax("sgd", learning_rate=0.01, momentum=0.9)),
 )
 

@@ -134,7 +134,7 @@ def draw(evidence: Evidence) -> Figure:
 EXPERIMENT = Experiment(
     id="dichotomy/thm3.10",
     title="Regression in the rich regime: KKT residual, norm and predictor after (1+c)/λ · log α",
-    claim="By twice log(α)/λ the norm is bounded and the KKT residual falls with α, slowly, like α^-0.5 to α^-0.8 here.",
+    claim="By twice log(α)/λ the norm is bounded and the KKT residual falls with α, slowly: α^-0.5 to α^-0.8.",
     source="Theorem 3.10, Section 3.3.2",
     seconds=12,
     settings=SETTINGS,
