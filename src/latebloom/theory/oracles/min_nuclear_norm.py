@@ -82,8 +82,8 @@ def min_nuclear_norm(problem: Any, *, symmetric: bool = False) -> NuclearResult:
 def mirrored(problem: AbstractMatrix) -> ObservedEntries:
     """The completion problem in which (j, i) is observed wherever (i, j) is, with the matrix itself as parameters.
 
-    >>> mirrored(ObservedEntries((2, 2), [(0, 0), (0, 1)], [1.0, 2.0])).values.tolist()
-    [[1.0, 2.0], [2.0, 0.0]]
+    >>> mirrored(ObservedEntries((2, 2), [(0, 0), (0, 1), (1, 1)], [1.0, 2.0, 3.0])).values.tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
     """
     if not isinstance(problem, AbstractEntries) or problem.left is not None or problem.shape[0] != problem.shape[1]:
         raise CapabilityError(
