@@ -69,6 +69,7 @@ PENALTIES = (
     PenaltyCase("l1", lb.L1(0.3)),
     PenaltyCase("l1-of-strength-0", lb.L1(0.0)),
     PenaltyCase("l2", lb.L2(0.7)),
+    PenaltyCase("weighted-l2", lb.WeightedL2(0.7, [0.0, 0.5, 1.0, 2.0, 3.0, 0.1])),
     PenaltyCase("l2-norm", lb.L2Norm(0.9), separable=False),
     _lp(0.3),
     _lp(0.5),
@@ -116,6 +117,7 @@ METHODS = (
     MethodCase("fista", lb.AcceleratedProximalGradient(0.1), needs_prox=True),
     MethodCase("adam", lb.Optax("adam", learning_rate=0.01)),
     MethodCase("adam-with-options", lb.Optax("adam", learning_rate=0.01, b1=0.8, b2=0.95)),
+    MethodCase("label-noise", lb.LabelNoise(0.005, 0.01)),
     MethodCase("momentum", lb.Optax("sgd", learning_rate=0.01, momentum=0.9)),
 )
 
@@ -221,6 +223,9 @@ MATRIX_PROBLEMS = (
     ProblemCase("sensing-gaussian", sensing(sensing="gaussian", signal_to_noise=10.0, shape="5x6"), True, 1),
     ProblemCase("sensing-depth-3", sensing(coherence=0.5, depth=3, width=4, init_scale=0.5), False, 3),
     ProblemCase("observed-entries", BROUGHT_ENTRIES, linear=True, degree=1),
+    ProblemCase(
+        "multiplication-table", lb.problems.MultiplicationTable(5, 0.8, init_noise=0.3, init_scale=1.0), False, 2
+    ),
     ProblemCase("matrix-regression", BROUGHT_MEASUREMENTS, linear=False, degree=2),
 )
 PROBLEMS = (
@@ -231,6 +236,8 @@ PROBLEMS = (
     ),
     ProblemCase("linear-regression", lb.problems.LinearRegression.random(features=8, samples=5), True, 1),
     ProblemCase("tall-regression", lb.problems.LinearRegression.random(features=4, samples=9, noise=0.1), True, 1),
+    ProblemCase("diagonal-regression", lb.problems.DiagonalRegression(8, 5, 2), linear=False, degree=2),
+    ProblemCase("diagonal-regression-depth-3", lb.problems.DiagonalRegression(8, 5, 2, depth=3), False, degree=3),
     *MATRIX_PROBLEMS,
     ProblemCase("a-net", lb.problems.LeastSquares(_net_residuals, _NET, test=_net_test), linear=False, degree=None),
 )

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from latebloom.methods import (
         AcceleratedProximalGradient,
         GradientDescent,
+        LabelNoise,
         Optax,
         ProjectedSubgradient,
         ProximalGradient,
     )
     from latebloom.milestones import Milestones
     from latebloom.outcome import Outcome
-    from latebloom.penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts
+    from latebloom.penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
     from latebloom.run import Run
     from latebloom.store import Store
     from latebloom.theory import oracles
@@ -38,6 +39,7 @@ _HOMES = {
     "figures": "latebloom.figures",
     "AcceleratedProximalGradient": "latebloom.methods",
     "GradientDescent": "latebloom.methods",
+    "LabelNoise": "latebloom.methods",
     "Optax": "latebloom.methods",
     "ProjectedSubgradient": "latebloom.methods",
     "ProximalGradient": "latebloom.methods",
@@ -47,6 +49,7 @@ _HOMES = {
     "Lp": "latebloom.penalties",
     "NuclearNorm": "latebloom.penalties",
     "OnParts": "latebloom.penalties",
+    "WeightedL2": "latebloom.penalties",
     "Job": "latebloom.training",
     "Milestones": "latebloom.milestones",
     "Outcome": "latebloom.outcome",
@@ -72,6 +75,7 @@ __all__ = [
     "GradientDescent",
     "Job",
     "L2Norm",
+    "LabelNoise",
     "Lp",
     "Milestones",
     "NuclearNorm",
@@ -83,6 +87,7 @@ __all__ = [
     "Run",
     "SlowFlowJob",
     "Store",
+    "WeightedL2",
     "figures",
     "flow",
     "flow_batch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -78,6 +79,17 @@ def numpy_momentum(rate=0.01, momentum=0.9):
         yield w
 
 
+def numpy_label_noise():
+    design, targets = np.asarray(PROBLEM.design), np.asarray(PROBLEM.targets)
+    w, key = np.asarray(PROBLEM.init()), jax.random.key(0)
+    while True:
+        key, sample_key, noise_key = jax.random.split(key, 3)
+        i = int(jax.random.randint(sample_key, (), 0, len(targets)))
+        gap = design[i] @ w - targets[i] + 0.01 * float(jax.random.normal(noise_key))
+        w = w - 0.005 * (len(targets) * gap * design[i] + STRENGTH * np.sign(w))
+        yield w
+
+
 INDEPENDENT = {
     "subgradient": numpy_subgradient,
     "projected": numpy_projected,
@@ -85,6 +97,7 @@ INDEPENDENT = {
     "fista": numpy_fista,
     "adam": numpy_adam,
     "adam-with-options": lambda: numpy_adam(b1=0.8, b2=0.95),
+    "label-noise": numpy_label_noise,
     "momentum": numpy_momentum,
 }
 

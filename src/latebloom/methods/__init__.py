@@ -3,6 +3,7 @@
 from latebloom.methods.accelerated_proximal_gradient import AcceleratedProximalGradient
 from latebloom.methods.base import AbstractMethod, State
 from latebloom.methods.gradient_descent import GradientDescent
+from latebloom.methods.label_noise import LabelNoise
 from latebloom.methods.optax import Optax
 from latebloom.methods.projected_subgradient import ProjectedSubgradient
 from latebloom.methods.proximal_gradient import ProximalGradient
@@ -11,7 +12,7 @@ from latebloom.record import Record
 # What the command line can build by name.
 TABLE: dict[str, type[Record]] = {
     cls.name(): cls
-    for cls in (GradientDescent, ProjectedSubgradient, ProximalGradient, AcceleratedProximalGradient, Optax)
+    for cls in (GradientDescent, ProjectedSubgradient, ProximalGradient, AcceleratedProximalGradient, LabelNoise, Optax)
 }
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "AbstractMethod",
     "AcceleratedProximalGradient",
     "GradientDescent",
+    "LabelNoise",
     "Optax",
     "ProjectedSubgradient",
     "ProximalGradient",

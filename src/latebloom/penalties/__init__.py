@@ -8,9 +8,10 @@ from latebloom.penalties.lp import Lp
 from latebloom.penalties.nuclear_norm import NuclearNorm
 from latebloom.penalties.on_parts import OnParts
 from latebloom.penalties.sum import Sum
+from latebloom.penalties.weighted_l2 import WeightedL2
 from latebloom.record import Record
 
 # What the command line can build by name.
 TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp, NuclearNorm)}
 
-__all__ = ["L1", "L2", "TABLE", "AbstractPenalty", "L2Norm", "Lp", "NuclearNorm", "OnParts", "Sum"]
+__all__ = ["L1", "L2", "TABLE", "AbstractPenalty", "L2Norm", "Lp", "NuclearNorm", "OnParts", "Sum", "WeightedL2"]

@@ -4,9 +4,11 @@ from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.fill_in import FillIn
 from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
+from latebloom.probes.kernel import KernelDrift
 from latebloom.probes.matrix import (
     EffectiveRank,
     LayerBalance,
@@ -54,6 +56,8 @@ TABLE: dict[str, type[Record]] = {
         FourierCosines,
         FourierOverlaps,
         DominatedUnits,
+        FillIn,
+        KernelDrift,
     )
 }
 
@@ -66,6 +70,7 @@ __all__ = [
     "DistanceToZeroLoss",
     "DominatedUnits",
     "EffectiveRank",
+    "FillIn",
     "FourierCosines",
     "FourierNorms",
     "FourierOverlaps",
@@ -73,6 +78,7 @@ __all__ = [
     "FunctionValues",
     "GradientRatio",
     "KKTResidual",
+    "KernelDrift",
     "Kinks",
     "LayerBalance",
     "Norm",

@@ -7,8 +7,10 @@ from latebloom.problems.base import (
     Params,
     require_least_squares,
     require_linear,
+    require_outputs,
 )
 from latebloom.problems.diagonal_net import DiagonalNet
+from latebloom.problems.diagonal_regression import DiagonalRegression
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.factorisation import Factorisation
 from latebloom.problems.faster import Faster
@@ -22,6 +24,7 @@ from latebloom.problems.matrix_regression import MatrixRegression
 from latebloom.problems.matrix_sensing import MatrixSensing
 from latebloom.problems.modular import ModularTable
 from latebloom.problems.modular_net import ModularNet
+from latebloom.problems.multiplication_table import MultiplicationTable
 from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.problems.relu_net import ReluRegression
 from latebloom.problems.sparse_recovery import SparseRecovery
@@ -30,7 +33,10 @@ from latebloom.problems.two_parts import AbstractLinearInSecond, require_linear_
 from latebloom.record import Record
 
 # What the command line can build by name.
-TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (SparseRecovery, MatrixCompletion, MatrixSensing)}
+TABLE: dict[str, type[Record]] = {
+    cls.name(): cls
+    for cls in (SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression)
+}
 
 __all__ = [
     "TABLE",
@@ -42,6 +48,7 @@ __all__ = [
     "AbstractMatrix",
     "AbstractProblem",
     "DiagonalNet",
+    "DiagonalRegression",
     "Factorisation",
     "Faster",
     "Isolated",
@@ -52,6 +59,7 @@ __all__ = [
     "MatrixSensing",
     "ModularNet",
     "ModularTable",
+    "MultiplicationTable",
     "ObservedEntries",
     "Params",
     "ReluRegression",
@@ -63,4 +71,5 @@ __all__ = [
     "require_linear",
     "require_linear_in_second",
     "require_matrix",
+    "require_outputs",
 ]

@@ -1,8 +1,9 @@
 """What a problem is: data, model, training loss and test measure, in one frozen record.
 
 Capabilities are explicit. A *least-squares* problem gives residuals, a *linear* one
-its design matrix and targets, a *homogeneous* one its degree; whoever needs one of
-them asks with `require_least_squares` or `require_linear` and gets it or a sentence.
+its design matrix and targets, a *homogeneous* one its degree, one *with outputs* what
+its model says on the training set; whoever needs one of them asks with
+`require_least_squares`, `require_linear` or `require_outputs` and gets it or a sentence.
 """
 
 from __future__ import annotations
@@ -44,6 +45,15 @@ class AbstractProblem(Record):
         """The gradient of `loss`."""
         return jax.grad(self.loss)(params)
 
+    def outputs(self, params: Params) -> jax.Array:
+        """The model's outputs on the training set, as one vector; a constant added to them plays no part."""
+        raise CapabilityError(f"{type(self).__name__} gives no outputs on its training set: see has_outputs")
+
+    @property
+    def has_outputs(self) -> bool:
+        """Whether `outputs` is there: the tangent kernel needs it."""
+        return False
+
     @property
     def degree(self) -> int | None:
         """The degree of homogeneity of the model in its parameters, if it has one."""
@@ -69,6 +79,18 @@ class AbstractLeastSquares(AbstractProblem):
 
     def loss(self, params: Params) -> jax.Array:
         return 0.5 * jnp.sum(self.residuals(params) ** 2)
+
+    def outputs(self, params: Params) -> jax.Array:
+        return self.residuals(params)
+
+    @property
+    def has_outputs(self) -> bool:
+        return True
+
+    @property
+    def label_scale(self) -> float:
+        """What a change of a label by one is in the residuals: `√weight` if these are `√weight (f_i - y_i)`."""
+        return 1.0
 
 
 class AbstractLinear(AbstractLeastSquares):
@@ -144,6 +166,16 @@ def require_linear(problem: AbstractProblem, who: str) -> AbstractLinear:
         raise CapabilityError(
             f"{who} needs a problem that is linear in its parameters; {problem!r} is not: "
             "use depth=1, or LinearRegression"
+        )
+    return problem
+
+
+def require_outputs(problem: AbstractProblem, who: str) -> AbstractProblem:
+    """The problem, if it gives its model's outputs on the training set."""
+    if not problem.has_outputs:
+        raise CapabilityError(
+            f"{who} needs a problem that gives its outputs on the training set; {type(problem).__name__} does not: "
+            "write it as LeastSquares(residuals, init)"
         )
     return problem
 

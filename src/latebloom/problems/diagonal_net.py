@@ -112,6 +112,10 @@ class DiagonalNet(AbstractLinear):
         return gradient * (jnp.stack([v, u]) if self.form == "product" else jnp.stack([2 * u, -2 * v]))
 
     @property
+    def label_scale(self) -> float:
+        return self.samples**-0.5
+
+    @property
     def degree(self) -> int:
         return 2
 

@@ -67,6 +67,10 @@ class AbstractEntries(AbstractMatrix):
         return float(self.weight)
 
     @property
+    def label_scale(self) -> float:
+        return self.weight**0.5
+
+    @property
     def entries(self) -> np.ndarray:
         """The observed entries, one (row, column) a line, row by row."""
         return np.argwhere(np.asarray(self.mask) > 0)

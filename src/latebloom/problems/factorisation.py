@@ -88,7 +88,12 @@ class Factorisation:
 
     def pull_back(self, params: Any, gradient: jax.Array) -> Any:
         """The gradient in the parameters of a function of the matrix with this gradient there."""
-        return gradient if self.linear else jax.vjp(self.matrix, params)[1](gradient)[0]
+        if self.linear:
+            return gradient
+        if self.form == "product":
+            return jax.vjp(self.matrix, params)[1](gradient)[0]
+        both = gradient + gradient.T  # one product a layer, where autodiff makes two
+        return {name: -both @ layer if name == "V" else both @ layer for name, layer in params.items()}
 
     def start(self, kind: str, scale: float, *, seed: int) -> Any:
         """The initial parameters: entries N(0, scale²) ("gaussian"), `scale` times the identity, or zeros."""

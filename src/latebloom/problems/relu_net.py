@@ -90,6 +90,10 @@ class ReluRegression(AbstractLeastSquares):
         gap = (reach @ u - self.values) / self.samples
         return jnp.stack([gap @ reach, ((gap * self.points) @ on) * u, (gap @ on) * u])
 
+    @property
+    def label_scale(self) -> float:
+        return self.samples**-0.5
+
     def train_error(self, params: jax.Array) -> jax.Array:
         return relative_norm(network(params, self.points) - self.values, self.values)
 

@@ -27,6 +27,14 @@ from latebloom.theory.lojasiewicz import (
     local_cl_constant,
     smallest_cl_radius,
 )
+from latebloom.theory.ntk import (
+    KernelRegime,
+    kernel_regime,
+    tangent_features,
+    tangent_kernel,
+    tangent_maps,
+    tangent_product,
+)
 from latebloom.theory.nuclear_subgradient import Shrinking, WedinBound, shrinking_steps, wedin_bound
 from latebloom.theory.null_space import (
     RecoveryConstants,
@@ -76,6 +84,7 @@ from latebloom.theory.thm36 import distance_bound_thm36, error_floor_thm36, rate
 __all__ = [
     "CLCheck",
     "Condition",
+    "KernelRegime",
     "L2Iteration",
     "Leverage",
     "LimitPoint",
@@ -104,6 +113,7 @@ __all__ = [
     "generalisation_delay",
     "is_r_cl",
     "junction_time",
+    "kernel_regime",
     "kkt_residual",
     "largest_stable_learning_rate",
     "lasso",
@@ -138,6 +148,10 @@ __all__ = [
     "smallest_cl_radius",
     "spectral_delay",
     "tangent_cosine",
+    "tangent_features",
+    "tangent_kernel",
+    "tangent_maps",
+    "tangent_product",
     "tangent_projection",
     "uniform_delay",
     "wedin_bound",

@@ -106,7 +106,7 @@ CLAIMS = (
         "Proposition 2; the rate is measured, the proof gives none",
         "slope in λ, from 1e-3 down, of the largest distance over slow time [0.1, 20] between 0.9 and 1.1",
         slope,
-        rate=0.8,
+        rate=0.75,
     ),
     Claim(
         "not-at-zero",
@@ -184,5 +184,7 @@ EXPERIMENT = Experiment(
         "The distance is that of all parameters, at 20 records a decade of slow time.",
         "On draws whose singular values decay close to zero by slow time 20, where the zero-loss set is nearly "
         "singular, the slope is below 1 at λ = 1e-2 and tends to 1 as λ falls: it is measured from 1e-3 down.",
+        "Of draws 0 to 11 two are outside: 0.86, and 0.42 on draw 10, where the gap still falls as √λ at λ = 1e-5: its "
+        "slow flow runs into the singular set, where the Proposition is silent.",
     ),
 )

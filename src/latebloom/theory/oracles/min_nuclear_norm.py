@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from latebloom.errors import CapabilityError, InputError
 from latebloom.one_core import one_core
-from latebloom.problems.entries import AbstractEntries
+from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.matrix import AbstractMatrix, require_matrix
+from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.theory.oracles.base import OracleResult, relative
 from latebloom.theory.oracles.nuclear_certificate import Certified, certify, is_unique, nuclear_norm, numerical_rank
 from latebloom.theory.oracles.nuclear_constraints import Constraints, EntryConstraints, RowConstraints
@@ -48,14 +51,18 @@ class NuclearResult(OracleResult):
     recovery: str
 
 
-def min_nuclear_norm(problem: Any) -> NuclearResult:
-    """The minimiser of the nuclear norm `|A|_*` subject to `X vec(A) = y`.
+def min_nuclear_norm(problem: Any, *, symmetric: bool = False) -> NuclearResult:
+    """The minimiser of the nuclear norm `|A|_*` subject to `X vec(A) = y`; among symmetric matrices if `symmetric`.
 
     An interior point (few measurements) or Douglas-Rachford splitting (many) finds the rank, and Newton's method on
     the matrices of that rank the digits. The certificate is weak duality at the returned point: `|A|_* >= max yᵀν` over
     `|X*ν|_op <= 1`, with equality at the optimum. In bases of measurement everything turns with them.
 
     If nothing fits the measurements, `solved` is false and the solution is NaN.
+
+    A symmetric matrix whose entry (i, j) is observed has its entry (j, i) observed too, and with mirrored observations
+    the mean of an interpolator and its transpose is one of no larger norm: `symmetric` is for observed entries, and is
+    where weight decay on `U Uᵀ - V Vᵀ` ends.
 
     >>> from latebloom.problems import ObservedEntries
     >>> problem = ObservedEntries((2, 2), [(0, 0), (0, 1), (1, 0)], [4.0, 2.0, 2.0], truth=[[4.0, 2.0], [2.0, 1.0]])
@@ -69,7 +76,34 @@ def min_nuclear_norm(problem: Any) -> NuclearResult:
     began = time.perf_counter()
     problem = require_matrix(problem, "min_nuclear_norm")
     with one_core():
-        return _minimise(problem, began)
+        return _minimise(mirrored(problem) if symmetric else problem, began)
+
+
+def mirrored(problem: AbstractMatrix) -> ObservedEntries:
+    """The completion problem in which (j, i) is observed wherever (i, j) is, with the matrix itself as parameters.
+
+    >>> mirrored(ObservedEntries((2, 2), [(0, 0), (0, 1), (1, 1)], [1.0, 2.0, 3.0])).values.tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    if not isinstance(problem, AbstractEntries) or problem.left is not None or problem.shape[0] != problem.shape[1]:
+        raise CapabilityError(
+            f"symmetric=True needs observed entries of a square matrix in the standard basis; {problem!r} has other "
+            "measurements: leave it out"
+        )
+    mask, values = np.asarray(problem.mask) > 0, np.asarray(problem.values)
+    both = np.where(mask, values, values.T)
+    away = np.abs(both - both.T)
+    if away.max() > CONSISTENT * np.abs(values).max():
+        row, column = (int(side) for side in np.unravel_index(away.argmax(), away.shape))
+        raise InputError(
+            f"entries {(row, column)} and {(column, row)} are observed as {both[row, column]:g} and "
+            f"{both[column, row]:g}: no symmetric matrix fits; observe one of them, e.g. as their average"
+        )
+    truth = np.asarray(problem.truth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnobservedWarning)  # the problem has said so
+        known = truth if np.isfinite(truth).all() else None
+        return ObservedEntries(problem.shape, mask | mask.T, both[mask | mask.T], truth=known)
 
 
 def _minimise(problem: AbstractMatrix, began: float) -> NuclearResult:

@@ -1,0 +1,63 @@
+"""Weight decay with a strength of its own for every parameter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from latebloom.errors import InputError
+from latebloom.penalties.base import AbstractPenalty, check_strength
+from latebloom.problems.base import check_array
+
+
+class WeightedL2(AbstractPenalty):
+    """`strength/2 · Σ_j weights_j w_j²` on parameters that are one array, of a shape that `weights` broadcasts to.
+
+    >>> import jax.numpy as jnp
+    >>> WeightedL2(0.5, [1.0, 3.0]).subgradient(jnp.array([2.0, 2.0])).tolist()
+    [1.0, 3.0]
+    """
+
+    strength: float
+    weights: jax.Array
+
+    def __init__(self, strength: float, weights: Any):
+        self.strength = check_strength(strength)
+        array = check_array("weights", weights)
+        if (array < 0).any():
+            raise InputError(f"weights has a negative entry, {array.min():g}: weights must be at least 0")
+        self.weights = jnp.asarray(array)
+
+    def check(self, params):
+        leaves = jax.tree.leaves(params)
+        shapes = [np.shape(leaf) for leaf in leaves]
+        try:
+            fits = len(leaves) == 1 and np.broadcast_shapes(self.weights.shape, shapes[0]) == shapes[0]
+        except ValueError:
+            fits = False
+        if not fits:
+            raise InputError(
+                f"weights has shape {self.weights.shape} and the parameters {', '.join(map(str, shapes))}: "
+                "give one weight a parameter, for parameters that are one array"
+            )
+
+    def value(self, params):
+        (array,) = jax.tree.leaves(params)
+        return 0.5 * self.strength * jnp.sum(self.weights * array**2)
+
+    def subgradient(self, params):
+        return jax.tree.map(lambda w: self.strength * self.weights * w, params)
+
+    def prox(self, params, step_size):
+        return jax.tree.map(lambda w: w / (1 + step_size * self.strength * self.weights), params)
+
+    @property
+    def strengths(self):
+        return (self.strength,)
+
+    @property
+    def smooth(self) -> bool:
+        return True

@@ -1,0 +1,71 @@
+"""The claims of `dichotomy/` can fail: without the mechanism they are red."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import latebloom as lb
+from latebloom.catalog import Evidence, Request
+from latebloom.catalog.dichotomy import label_noise, regression, thm3_9, thm3_10
+from latebloom.reproduce import judge
+
+
+def verdicts(module, evidence: Evidence, *names: str) -> dict[str, bool]:
+    return {claim.id: judge(claim, [evidence]).holds for claim in module.CLAIMS if claim.id in names}
+
+
+def test_without_noise_nothing_generalises():
+    request = Request(0)
+    problem = label_noise.problem(0)
+    steps = [round(label_noise.SLOW_TIME / (8 * rate**2)) for rate in label_noise.RATES]
+    methods = [lb.LabelNoise(rate, 0.0, batch="full") for rate in label_noise.RATES]
+    still = lb.train_batch(problem, methods, steps=steps)
+    runs = {
+        label_noise.noisy(rate, repeat): run
+        for rate, run in zip(label_noise.RATES, still, strict=True)
+        for repeat in range(label_noise.REPEATS)
+    }
+    evidence = Evidence(request, {}, runs | {label_noise.WITHOUT: still[-1]}, {})
+    found = verdicts(
+        label_noise, evidence, "stays-before", "generalises-at-1/η²", "population-loss-vanishes", "flow-interpolates"
+    )
+    assert found == {
+        "flow-interpolates": True,
+        "stays-before": True,
+        "generalises-at-1/η²": False,
+        "population-loss-vanishes": False,
+    }
+
+
+def test_runs_that_do_not_depend_on_the_initial_scale_turn_the_limits_red():
+    jobs = regression.jobs(Request(0))
+    slow = np.linspace(0.0, 20.0, 200)
+    flat = {
+        name: np.full(200, level)
+        for name, level in (
+            ("distance_to_kernel", 0.01),
+            ("kernel_drift", 0.01),
+            ("train_error", 0.01),
+            ("test_error", 0.6),
+            ("distance_to_basis_pursuit", 0.6),
+            ("kkt_stationarity", 0.9),
+            ("l2_norm", 9.0),
+        )
+    }
+    evidence: Any = Evidence(Request(0), jobs, dict.fromkeys(jobs, flat | {"slow_time": slow}), {})  # type: ignore[arg-type]
+    of_the_limit = ("kernel-limit", "kernel-limit-exponent", "kernel-keeps-its-direction")
+    assert not any(verdicts(thm3_9, evidence, *of_the_limit).values())
+    green = ("kernel-does-not-generalise", "fits-in-the-kernel-regime", "features-are-independent")
+    assert all(verdicts(thm3_9, evidence, *green).values())
+    assert not any(verdicts(thm3_10, evidence, *(claim.id for claim in thm3_10.CLAIMS)).values())
+
+
+def test_the_exponent_of_a_power_law():
+    scale = np.array([1.0, 2.0, 4.0])
+    assert regression.slope(scale, 3 * scale**-1.5) == pytest.approx(-1.5)
+    assert math.isnan(regression.slope(scale, np.array([1.0, np.nan, 1.0])))
+    assert math.isnan(regression.slope(scale, np.array([1.0, 0.0, 1.0])))
