@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from latebloom.problems.base import Params, relative_norm
+from latebloom.problems.base import Params
 
 Function = Callable[[Params], jax.Array]
 
@@ -57,14 +57,6 @@ def tangent_kernel(function: Function, params: Params, other: Function | None = 
     """
     mine = tangent_features(function, params)
     return mine @ (mine if other is None else tangent_features(other, params)).T
-
-
-def stationarity(function: Function, params: Params) -> jax.Array:
-    """`min over ν of |θ - Jᵀν| / |θ|` as a JAX expression; forms the kernel."""
-    features = tangent_features(function, params)
-    flat = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(params)])
-    multipliers, _ = solve_dense(features @ features.T, features @ flat)
-    return relative_norm(flat - multipliers @ features, flat)
 
 
 def solve_dense(kernel: jax.Array, target: jax.Array) -> tuple[jax.Array, jax.Array]:

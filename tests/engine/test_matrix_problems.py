@@ -263,7 +263,7 @@ def test_what_concerns_the_start_does_not_change_the_data(make, change):
         (sensing, {"normalise": "columns"}),
         (sensing, {"signal_to_noise": 1.0}),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),  # a function's str has its address
 )
 def test_what_concerns_the_measurements_does_not_change_the_truth(make, change):
     first, second = make(), make(**change)
