@@ -52,7 +52,7 @@ def test_runs_that_do_not_depend_on_the_initial_scale_turn_the_limits_red():
             ("train_error", 0.01),
             ("test_error", 0.6),
             ("distance_to_basis_pursuit", 0.6),
-            ("kkt_stationarity", 0.9),
+            ("kkt_residual", 0.9),
             ("l2_norm", 9.0),
         )
     }
