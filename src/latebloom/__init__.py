@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latebloom import figures, flows, methods, penalties, probes, problems, theory
-    from latebloom.flows import FlowJob, flow, flow_batch
+    from latebloom.flows import DualFlowJob, FlowJob, dual_flow, flow, flow_batch
     from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
@@ -51,7 +51,9 @@ _HOMES = {
     "Milestones": "latebloom.milestones",
     "Outcome": "latebloom.outcome",
     "Run": "latebloom.run",
+    "DualFlowJob": "latebloom.flows",
     "FlowJob": "latebloom.flows",
+    "dual_flow": "latebloom.flows",
     "flow": "latebloom.flows",
     "flow_batch": "latebloom.flows",
     "flows": "latebloom.flows",
@@ -66,6 +68,7 @@ __all__ = [
     "L1",
     "L2",
     "AcceleratedProximalGradient",
+    "DualFlowJob",
     "FlowJob",
     "GradientDescent",
     "Job",
@@ -80,6 +83,7 @@ __all__ = [
     "ProximalGradient",
     "Run",
     "Store",
+    "dual_flow",
     "figures",
     "flow",
     "flow_batch",

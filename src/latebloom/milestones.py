@@ -146,8 +146,8 @@ class Milestones:
         return ", ".join(parts) or "no milestones"
 
 
-def find(watch: Watch, steps: np.ndarray, values: np.ndarray) -> Milestone:
-    """The milestone on a recorded curve; a NaN counts as above the threshold.
+def find(watch: Watch, steps: np.ndarray, values: np.ndarray, *, clock: str = "step") -> Milestone:
+    """The milestone on a recorded curve, over steps or over times; a NaN counts as above the threshold.
 
     >>> m = find(Watch("generalised", "test_error", 0.1), np.array([0, 1, 2, 4]), np.array([1, 0.5, 0.05, 0.01]))
     >>> m.first
@@ -159,20 +159,22 @@ def find(watch: Watch, steps: np.ndarray, values: np.ndarray) -> Milestone:
     below = np.less_equal(values, watch.threshold)
     entered = np.flatnonzero(below & ~np.concatenate([[False], below[:-1]]))
     left = np.flatnonzero(~below & np.concatenate([[False], below[:-1]]))
-    crossings = [_crossing(steps, int(i)) for i in entered]
+    number = int if clock == "step" else float
+    crossings = [_crossing(steps, int(i), number) for i in entered]
     return Milestone(
         watch.name,
         watch.column,
         watch.threshold,
         first=crossings[0] if crossings else None,
         stable=crossings[-1] if crossings and below[-1] else None,
-        lost=int(steps[left[0]]) if len(left) else None,
-        last_step=int(steps[-1]),
+        lost=number(steps[left[0]]) if len(left) else None,
+        last_step=number(steps[-1]),
+        clock=clock,
     )
 
 
-def _crossing(steps: np.ndarray, index: int) -> Crossing:
-    return Crossing(int(steps[index]), (int(steps[max(index - 1, 0)]), int(steps[index])))
+def _crossing(steps: np.ndarray, index: int, number: type[int] | type[float]) -> Crossing:
+    return Crossing(number(steps[index]), (number(steps[max(index - 1, 0)]), number(steps[index])))
 
 
 def sharpness(steps: np.ndarray, test: np.ndarray, memorised: Milestone, generalised: Milestone) -> float | None:

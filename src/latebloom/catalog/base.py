@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.flows import FlowJob
+    from latebloom.flows import DualFlowJob, FlowJob
     from latebloom.run import Run
     from latebloom.training import Job
 
@@ -42,7 +42,7 @@ class Evidence:
     """What a reproduction has in hand when claims are checked and figures drawn."""
 
     request: Request
-    jobs: Mapping[str, Job | FlowJob]
+    jobs: Mapping[str, Job | FlowJob | DualFlowJob]
     runs: Mapping[str, Run]
     tables: Mapping[str, Mapping[str, np.ndarray]]
 
@@ -89,7 +89,7 @@ class Experiment:
     settings: Mapping[str, Any]
     claims: Sequence[Claim]
     draw: Callable[[Evidence], Figure]
-    jobs: Callable[[Request], Mapping[str, Job | FlowJob]] = lambda request: {}
+    jobs: Callable[[Request], Mapping[str, Job | FlowJob | DualFlowJob]] = lambda request: {}
     studies: Callable[[Request], Sequence[Study]] = lambda request: ()
     seed: int = 0
     seed_reason: str = "the first draw"

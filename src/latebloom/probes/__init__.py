@@ -5,6 +5,7 @@ from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TrainError, TrainLoss
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
+from latebloom.probes.margin import DirectionCosine, KktAngle, NormalisedMargin
 from latebloom.probes.matrix import (
     EffectiveRank,
     LayerBalance,
@@ -41,6 +42,8 @@ TABLE: dict[str, type[Record]] = {
         NumericalRank,
         SubspaceAngles,
         LayerBalance,
+        NormalisedMargin,
+        KktAngle,
     )
 }
 
@@ -49,13 +52,16 @@ __all__ = [
     "TABLE",
     "AbstractProbe",
     "Components",
+    "DirectionCosine",
     "DistanceTo",
     "EffectiveRank",
     "FunctionValues",
     "GradientRatio",
     "Kinks",
+    "KktAngle",
     "LayerBalance",
     "Norm",
+    "NormalisedMargin",
     "NuclearNormOfMatrix",
     "NumericalRank",
     "OffSupportNorm",

@@ -8,9 +8,11 @@ from latebloom.problems.base import (
     require_least_squares,
     require_linear,
 )
+from latebloom.problems.diagonal_classifier import DiagonalClassifier
 from latebloom.problems.diagonal_net import DiagonalNet
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.factorisation import Factorisation
+from latebloom.problems.labelled import AbstractLabelled, GaussianGap, LabelledPoints, SparseSigns
 from latebloom.problems.least_squares import LeastSquares
 from latebloom.problems.linear_regression import LinearRegression
 from latebloom.problems.matrix import AbstractMatrix, require_matrix
@@ -29,12 +31,16 @@ TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (SparseRecovery, Ma
 __all__ = [
     "TABLE",
     "AbstractEntries",
+    "AbstractLabelled",
     "AbstractLeastSquares",
     "AbstractLinear",
     "AbstractMatrix",
     "AbstractProblem",
+    "DiagonalClassifier",
     "DiagonalNet",
     "Factorisation",
+    "GaussianGap",
+    "LabelledPoints",
     "LeastSquares",
     "LinearRegression",
     "MatrixCompletion",
@@ -44,6 +50,7 @@ __all__ = [
     "Params",
     "ReluRegression",
     "SparseRecovery",
+    "SparseSigns",
     "ToyModel",
     "UnobservedWarning",
     "require_least_squares",

@@ -28,11 +28,14 @@ from latebloom.theory.null_space import (
     robust_constant,
 )
 from latebloom.theory.oracles import (
+    MarginResult,
     NuclearResult,
     OracleResult,
     basis_pursuit,
     lasso,
     least_squares,
+    max_l1_margin,
+    max_l2_margin,
     min_norm,
     min_nuclear_norm,
     recovers,
@@ -62,6 +65,7 @@ from latebloom.theory.thm34 import (
     spectral_delay,
 )
 from latebloom.theory.thm36 import distance_bound_thm36, error_floor_thm36, rate_thm36
+from latebloom.theory.transition import TransitionLaw, fit_transition, homogeneity_degree, transition_time
 
 __all__ = [
     "CLCheck",
@@ -69,6 +73,7 @@ __all__ = [
     "L2Iteration",
     "Leverage",
     "LocalCL",
+    "MarginResult",
     "NuclearResult",
     "OracleResult",
     "Prediction",
@@ -77,6 +82,7 @@ __all__ = [
     "RelativeNullSpace",
     "Shrinking",
     "Spectrum",
+    "TransitionLaw",
     "WedinBound",
     "basis_pursuit",
     "cl_constant_linear",
@@ -89,13 +95,17 @@ __all__ = [
     "distance_bound_thm36",
     "error_floor_thm36",
     "expected_samples",
+    "fit_transition",
     "generalisation_delay",
+    "homogeneity_degree",
     "is_r_cl",
     "largest_stable_learning_rate",
     "lasso",
     "least_squares",
     "leverage_scores",
     "local_cl_constant",
+    "max_l1_margin",
+    "max_l2_margin",
     "memorisation_radius_thm31",
     "memorisation_radius_thm34",
     "memorisation_step_thm31",
@@ -119,6 +129,7 @@ __all__ = [
     "shrinking_steps",
     "smallest_cl_radius",
     "spectral_delay",
+    "transition_time",
     "uniform_delay",
     "wedin_bound",
 ]
