@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from latebloom.catalog import beyond_l2, geometry, riemannian
+from latebloom.catalog import beyond_l2, dichotomy, geometry, riemannian
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study
 from latebloom.errors import unknown_name
 
 # What the prefixes of the ids stand for.
-PAPERS = {"beyond-l2": beyond_l2.PAPER, "riemannian": riemannian.PAPER, "geometry": geometry.PAPER}
+PAPERS = {
+    "beyond-l2": beyond_l2.PAPER,
+    "riemannian": riemannian.PAPER,
+    "geometry": geometry.PAPER,
+    "dichotomy": dichotomy.PAPER,
+}
 
 EXPERIMENTS: dict[str, Experiment] = {
-    entry.id: entry for entry in (*beyond_l2.EXPERIMENTS, *riemannian.EXPERIMENTS, *geometry.EXPERIMENTS)
+    entry.id: entry
+    for entry in (
+        *beyond_l2.EXPERIMENTS,
+        *riemannian.EXPERIMENTS,
+        *geometry.EXPERIMENTS,
+        *dichotomy.EXPERIMENTS,
+    )
 }
 
 

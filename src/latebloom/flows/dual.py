@@ -88,5 +88,10 @@ class DualForm:
         curvature = share * (1 - share) if self.problem.kind == "logistic" else share
         return -(degree**2) * (curvature / len(dual))[:, None] * product
 
+    def first_rate(self) -> float:
+        """`2 L² α^{2L-2} max|x_i|² / n`: above the rates at which the outputs move at the start, for rows far apart."""
+        degree, longest = self.problem.order, float((self.inputs**2).sum(axis=1).max())
+        return 2 * degree**2 * self.problem.init_scale ** (2 * degree - 2) * longest / len(self.labels)
+
     def _speed(self, time: float) -> float:
         return float(np.exp(-self.weight_decay * (self.problem.order - 2) * time))

@@ -30,7 +30,7 @@ Rows = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class DualFlowJob:
-    """Everything that decides the numbers of one flow in dual form."""
+    """Everything that decides the numbers of one flow in dual form; `atol` is in units of the outputs at the start."""
 
     problem: DiagonalClassifier
     weight_decay: float
@@ -38,7 +38,7 @@ class DualFlowJob:
     memorised: float = 1e-3
     generalised: float = 1e-2
     rtol: float = 1e-5
-    atol: float = 1e-9
+    atol: float = 1e-5
     max_gradients: int = 100_000
     records_per_decade: int = 40
 
@@ -159,9 +159,11 @@ def _integrate(job: DualFlowJob) -> _Path:
 
     wanted, duals = job.times(), [np.zeros(len(job.form.labels))]
     form, ending = job.form, outcome.Ending.FINISHED
-    solver = LSODA(
-        form.velocity, 0.0, duals[0], job.until, rtol=job.rtol, atol=job.atol, jac=form.jacobian, first_step=wanted[1]
-    )
+    rate = form.first_rate()
+    steps: dict[str, Any] = {"first_step": min(wanted[1], 0.01 / rate), "jac": form.jacobian}
+    # From a large start tiny q give large outputs: an absolute tolerance in q alone would let them go.
+    atol = job.atol / max(1.0, rate * len(form.labels))
+    solver = LSODA(form.velocity, 0.0, duals[0], job.until, rtol=job.rtol, atol=atol, **steps)
     try:
         while len(duals) < len(wanted):
             solver.step()

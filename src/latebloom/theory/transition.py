@@ -102,8 +102,8 @@ def homogeneity_degree(problem: AbstractProblem, params: Any = None, *, factor: 
     outputs: Any = getattr(problem, "outputs", None) or getattr(problem, "end_to_end", None)
     if outputs is None:
         raise InputError(
-            f"homogeneity_degree needs a problem with outputs; {type(problem).__name__} has none: give one with a method "
-            "`outputs(params)`"
+            f"homogeneity_degree needs a problem with outputs; {type(problem).__name__} has none: give one with "
+            "a method `outputs(params)`"
         )
     factor = check_number("factor", factor, above=0)
     if factor == 1:

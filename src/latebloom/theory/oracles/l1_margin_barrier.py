@@ -68,8 +68,11 @@ def _centre(rows: np.ndarray, point: _Centre, weight: float) -> _Centre:
         # Damped steps converge from anywhere inside; a longer one is taken where the boundary is far.
         length = min(1.0, 0.9 * length) if decrement < 0.25 else max(1 / (1 + np.sqrt(decrement)), 0.5 * length)
         length = min(length, 1.0)
-        dual, bound = dual + length * step[:-1], bound + length * step[-1]
-        dual /= dual.sum()
+        moved, raised = dual + length * step[:-1], bound + length * step[-1]
+        moved = moved / moved.sum()
+        if moved.min() <= 0 or np.abs(moved @ rows).max() >= raised:  # rounding: this is as near as one gets
+            break
+        dual, bound = moved, raised
     return _Centre(dual, float(bound))
 
 

@@ -69,7 +69,7 @@ def max_l1_margin(problem: Any) -> MarginResult:
 
     A linear program in d variables of which at most n are not zero. Its dual, `min |Σ p_i y_i x_i|_inf` over
     distributions p, is solved by a barrier method on few coordinates, which those that violate join; then a linear
-    program (HiGHS) on the coordinates that may carry weight gives w. The dual bound over all d coordinates certifies it.
+    program (HiGHS) on the coordinates that may carry weight gives w. The dual bound over all d of them certifies it.
 
     >>> from latebloom.problems import LabelledPoints
     >>> found = max_l1_margin(LabelledPoints([[3.0, 1.0], [-1.0, -1.0]], [1, -1]))
@@ -182,8 +182,8 @@ def _answer(
 def _message(separable: bool | None, gap: float, bound: float, order: int) -> str:
     if separable is False:
         return (
-            f"not separable: a convex combination of the points y_i x_i has norm {bound:.1e}, so no w has only positive "
-            "margins; check the labels, or use more features than points"
+            f"not separable: a convex combination of the points y_i x_i has norm {bound:.1e}, so no w has "
+            "only positive margins; check the labels, or use more features than points"
         )
     if separable is None:
         return f"neither separated nor proved inseparable: every margin is at most {bound:.1e}; scale the data"
