@@ -103,11 +103,15 @@ class Milestone:
         if self.first is None:
             return f"not {self.name} by {self._at(self.last_step)} ({self.column} ≤ {self.threshold:g})"
         low, high = self.first.bracket
-        where = f"{self.name} at {self._at(self.first.step)}" + ("" if self.first.pinned else f" [{low:,}, {high:,}]")
+        bracket = "" if self.first.pinned else f" [{self._show(low)}, {self._show(high)}]"
+        where = f"{self.name} at {self._at(self.first.step)}{bracket}"
         return where if self.lost is None else f"{where}, lost again by {self._at(self.lost)}"
 
     def _at(self, when: float) -> str:
-        return f"step {when:,}" if self.clock == "step" else f"time {when:.5g}"
+        return f"{self.clock} {self._show(when)}"
+
+    def _show(self, when: float) -> str:
+        return f"{when:,}" if self.clock == "step" else f"{when:.5g}"
 
 
 @dataclass(frozen=True)

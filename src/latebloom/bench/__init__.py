@@ -17,6 +17,7 @@ _HOMES = {
     "oracle": "latebloom.bench.oracle",
     "low-rank": "latebloom.bench.low_rank",
     "flow": "latebloom.bench.flow",
+    "dichotomy": "latebloom.bench.dichotomy",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -26,7 +27,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'dichotomy']
     """
     return list(_HOMES)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ import numpy as np
 
 from latebloom.errors import check_choice
 
-Pointwise = Callable[[jax.Array, jax.Array], jax.Array]
+Pointwise = Callable[[Any, Any], jax.Array]  # of arrays, JAX's or NumPy's
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ CLAIMS = (
 )
 
 
-def draw_accuracy(axis: Axes, run: Run, *, legend: str = "center left") -> None:
+def draw_accuracy(axis: Axes, run: Run) -> None:
     """Train and test accuracy against λt."""
     axis.plot(run["slow_time"][1:], 1 - run["train_error"][1:], color=TRAIN, label="train")
     axis.plot(run["slow_time"][1:], 1 - run["test_error"][1:], color=TEST, label="test")
@@ -138,7 +138,7 @@ def draw_accuracy(axis: Axes, run: Run, *, legend: str = "center left") -> None:
     axis.set_ylim(0.4, 1.03)
     axis.set_xlabel(r"slow time $\lambda t$")
     axis.set_ylabel("accuracy")
-    axis.legend(loc=legend)
+    axis.legend(loc="center left")
 
 
 def draw_directions(axis: Axes, evidence: Evidence) -> None:

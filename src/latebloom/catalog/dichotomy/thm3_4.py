@@ -58,19 +58,19 @@ CLAIMS = (
     ),
     Claim(
         "normalising-factor-as-printed",
-        "The output is Z(α) = log(α^c/λ)/γ times that of the unit classifier, so the margin grows as c log α at fixed λ.",
+        "The output is Z(α) = log(α^c/λ)/γ times the unit classifier's, so the margin grows as c log α at fixed λ.",
         "Theorem 3.4, the factor Z",
-        f"slope of the smallest margin in log α within 10 % of c = {C:g}; fails: it is 2(L-1)c, as the tangent kernel "
+        f"slope of the smallest margin in log α within 20 % of c = {C:g}; fails: it is 2(L-1)c, as the tangent kernel "
         "has the factor α^(2(L-1)c)",
-        lambda e: within(slope(e), 0.9 * C, 1.1 * C),
+        lambda e: within(slope(e), 0.8 * C, 1.2 * C),
         documented=False,
     ),
     Claim(
         "normalising-factor",
         "At fixed λ the margin at (1-c) log(α)/λ grows as 2(L-1)c log α, L the degree.",
         "corrects the previous claim",
-        f"slope of the smallest margin in log α within 10 % of {2 * C:g} (L = 2)",
-        lambda e: within(slope(e), 0.9 * 2 * C, 1.1 * 2 * C),
+        f"slope of the smallest margin in log α within 20 % of {2 * C:g} (L = 2; log log terms are left)",
+        lambda e: within(slope(e), 0.8 * 2 * C, 1.2 * 2 * C),
     ),
 )
 

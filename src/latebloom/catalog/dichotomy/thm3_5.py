@@ -77,8 +77,8 @@ CLAIMS = (
         "l1-margin",
         "In the diagonal case the rich regime is that of the max l1-margin classifier.",
         "Section 3.2.3 after Corollary 3.7",
-        f"normalised l1 margin over the largest at least 0.97 for λ = {STRENGTHS[-1]:g}",
-        lambda e: at_least(shares(e)[-1], 0.97),
+        f"normalised l1 margin over the largest at least 0.93 for λ = {STRENGTHS[-1]:g}",
+        lambda e: at_least(shares(e)[-1], 0.93),
     ),
     Claim(
         "l1-margin-as-lambda-falls",
@@ -116,8 +116,8 @@ def draw(evidence: Evidence) -> Figure:
 EXPERIMENT = Experiment(
     id="dichotomy/thm3.5",
     title="Theorem 3.5: the rich regime begins by (1+c) log(α)/λ",
-    claim="By (1+c) log(α)/λ the network is near a KKT point of the max-margin problem, the nearer the larger α; the end "
-    "is the max l1-margin classifier as λ vanishes.",
+    claim="By (1+c) log(α)/λ the network is near a KKT point of the max-margin problem, the nearer the larger α; the "
+    "end is the max l1-margin classifier as λ vanishes.",
     source="Section 3.2.2, Theorem 3.5; Corollary 3.7",
     seconds=20,
     settings=scales.SETTINGS | {"constant c": C, "more weight decays": STRENGTHS},
