@@ -8,14 +8,19 @@ from latebloom.bench import dichotomy
 from latebloom.problems import DiagonalClassifier, SparseSigns
 
 
-def test_every_row_agrees_with_its_contender():
-    results = dichotomy.measure(dimension=300, samples=20, large=500, repeats=1)
-    assert [result.target for result in results] == ["at least 1", "at least 50", "under 3 s", "under 10 s"]
-    assert "extrapolated from 300 of 1,000,000 steps" in results[1].note
+def test_every_row_agrees_with_its_contender(monkeypatch):
+    monkeypatch.setattr(dichotomy, "UNTIL", 10.0)
+    results = dichotomy.measure(dimension=100, samples=10, large=300, repeats=1)
+    assert [result.target for result in results] == ["none", "at least 50", "under 3 s", "under 10 s"]
+    assert "extrapolated from 300 of 1,000 steps" in results[1].note
+    gaps = [float(result.note.partition("differ by ")[2].split()[0]) for result in results[:2]]
+    assert gaps[0] <= dichotomy.AGREEMENT
+    assert gaps[1] <= dichotomy.LOG_AGREEMENT
     json.dumps([result.to_json() for result in results], allow_nan=False)
 
 
 def test_what_ends_elsewhere_meets_no_target(monkeypatch):
-    problem = DiagonalClassifier(SparseSigns(300, 20, test_samples=10), init_scale=0.286)
-    monkeypatch.setattr(dichotomy, "AGREEMENT", -1.0)
-    assert not dichotomy.against_flow(problem, 1).meets
+    problem = DiagonalClassifier(SparseSigns(100, 10, test_samples=10), init_scale=0.286)
+    monkeypatch.setattr(dichotomy, "UNTIL", 10.0)
+    monkeypatch.setattr(dichotomy, "LOG_AGREEMENT", -1.0)
+    assert not dichotomy.against_descent(problem, 1, steps=50).meets

@@ -26,8 +26,8 @@ class DiagonalClassifier(AbstractProblem):
     >>> import latebloom as lb
     >>> data = lb.problems.SparseSigns(dimension=40, samples=10, test_samples=100)
     >>> problem = DiagonalClassifier(data, init_scale=0.5)
-    >>> problem.init().shape, float(problem.loss(problem.init())) == float(jnp.log(2))
-    ((2, 40), True)
+    >>> problem.init().shape, round(float(problem.loss(problem.init())), 6)  # log 2: all outputs are zero
+    ((2, 40), 0.693147)
 
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Eq. 4, Section 3.2.3.
     """
