@@ -26,7 +26,7 @@ def by_cvxpy(data, order):
     w = cp.Variable(rows.shape[1])
     program = cp.Problem(cp.Minimize(cp.norm(w, order)), [rows @ w >= 1])
     program.solve(solver=cp.CLARABEL)
-    return 1 / program.value
+    return 1 / float(np.asarray(program.value))
 
 
 @cases
