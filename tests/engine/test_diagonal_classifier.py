@@ -57,7 +57,7 @@ def test_the_gap_is_empty():
 @pytest.mark.parametrize("degree", [1, 2, 3])
 @pytest.mark.parametrize("loss", ["logistic", "exponential"])
 def test_the_gradient_is_that_of_the_loss(degree, loss):
-    problem = DiagonalClassifier(SMALL, init_scale=0.4, degree=degree, loss=loss)
+    problem = DiagonalClassifier(SMALL, init_scale=0.4, depth=degree, loss_kind=loss)
     point = problem.init() * (1 + 0.3 * jax.random.normal(jax.random.key(0), (2, 60)))
     np.testing.assert_allclose(problem.gradient(point), jax.grad(problem.loss)(point), rtol=1e-10, atol=1e-14)
     assert float(jnp.exp(problem.log_loss(point))) == pytest.approx(float(problem.loss(point)), rel=1e-12)
@@ -80,7 +80,7 @@ def test_the_dual_form_is_the_flow_of_all_parameters():
 
 @pytest.mark.parametrize(("degree", "loss"), [(1, "logistic"), (2, "exponential"), (3, "logistic"), (5, "logistic")])
 def test_independent_dual_form_of_every_degree_against_scipy_on_all_parameters(degree, loss):
-    problem = DiagonalClassifier(SMALL, init_scale=0.7, degree=degree, loss=loss)
+    problem = DiagonalClassifier(SMALL, init_scale=0.7, depth=degree, loss_kind=loss)
     rows = np.asarray(SMALL.signed)
 
     def field(t, flat):
@@ -149,7 +149,7 @@ def test_a_spent_budget_and_an_overflow_are_outcomes():
         (lambda: DiagonalClassifier(SMALL, init_scale=1e200), "init_scale=1e.200 is not allowed"),
         (lambda: DiagonalClassifier(SMALL, init_scale=0.0), "init_scale=0.0 is not allowed"),
         (lambda: DiagonalClassifier([[1.0]]), "data must be labelled points, not list"),  # pyright: ignore
-        (lambda: DiagonalClassifier(SMALL, loss="hinge"), "unknown loss 'hinge'"),
+        (lambda: DiagonalClassifier(SMALL, loss_kind="hinge"), "unknown loss 'hinge'"),
         (lambda: lb.dual_flow(DiagonalClassifier(SMALL), weight_decay=-1.0, until=1.0), "weight_decay=-1.0"),
         (lambda: lb.probes.DirectionCosine("zero", [0.0]), "has no direction"),
     ],

@@ -97,7 +97,7 @@ def test_what_has_no_labels_is_refused():
 
 @pytest.mark.parametrize("degree", [1, 2, 5])
 def test_the_degree_of_homogeneity_is_measured(degree):
-    problem = DiagonalClassifier(CASES["gap"], degree=degree)
+    problem = DiagonalClassifier(CASES["gap"], depth=degree)
     for factor in (0.5, 3.0):
         assert homogeneity_degree(problem, factor=factor) == pytest.approx(degree, abs=1e-10)
 

@@ -46,7 +46,7 @@ class DualForm:
     def layers(self, duals: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """u and v, a row for each time."""
         spread, decay = duals @ self.inputs, self.weight_decay * np.asarray(times)[:, None]
-        degree, scale = self.problem.order, self.problem.init_scale
+        degree, scale = self.problem.depth, self.problem.init_scale
         if degree == 2:
             return np.exp(np.log(scale) - decay + 2 * spread), np.exp(np.log(scale) - decay - 2 * spread)
         power = degree - 2
@@ -55,9 +55,9 @@ class DualForm:
 
     def weights(self, duals: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The effective weights w, a row for each time."""
-        if self.problem.order != 2:
+        if self.problem.depth != 2:
             u, v = self.layers(duals, times)
-            return u**self.problem.order - v**self.problem.order
+            return u**self.problem.depth - v**self.problem.depth
         spread = 4 * (duals @ self.inputs)
         start = 2 * (np.log(self.problem.init_scale) - self.weight_decay * np.asarray(times)[:, None])
         return np.sign(spread) * np.exp(start + np.abs(spread)) * -np.expm1(-2 * np.abs(spread))
@@ -69,7 +69,7 @@ class DualForm:
 
     def slopes(self, outputs: np.ndarray) -> np.ndarray:
         """`∂F/∂f_i` at these outputs."""
-        return np.asarray(loss_of_margin(self.problem.kind).slope(outputs, self.labels)) / len(self.labels)
+        return np.asarray(loss_of_margin(self.problem.loss_kind).slope(outputs, self.labels)) / len(self.labels)
 
     def jacobian(self, time: float, dual: np.ndarray) -> np.ndarray:
         """`∂q'/∂q = -L² Λ X diag(u^{2L-2} + v^{2L-2}) Xᵀ` with Λ the second derivatives of the loss.
@@ -77,7 +77,7 @@ class DualForm:
         In single precision: it steers Newton's method in the solver and does not enter the answer.
         """
         (u,), (v,) = self.layers(dual[None], np.array([time]))
-        degree = self.problem.order
+        degree = self.problem.depth
         spread = u ** (2 * degree - 2) + v ** (2 * degree - 2)
         product = np.zeros((len(dual), len(dual)), np.float32)
         for start in range(0, len(spread), BLOCK):
@@ -85,13 +85,13 @@ class DualForm:
             product += (part * spread[start : start + BLOCK].astype(np.float32)) @ part.T
         outputs = self.inputs @ (u**degree - v**degree)
         share = np.abs(len(dual) * self.slopes(outputs))  # |ℓ'|, of which ℓ'' is a function for both losses
-        curvature = share * (1 - share) if self.problem.kind == "logistic" else share
+        curvature = share * (1 - share) if self.problem.loss_kind == "logistic" else share
         return -(degree**2) * (curvature / len(dual))[:, None] * product
 
     def first_rate(self) -> float:
         """`2 L² α^{2L-2} max|x_i|² / n`: above the rates at which the outputs move at the start, for rows far apart."""
-        degree, longest = self.problem.order, float((self.inputs**2).sum(axis=1).max())
+        degree, longest = self.problem.depth, float((self.inputs**2).sum(axis=1).max())
         return 2 * degree**2 * self.problem.init_scale ** (2 * degree - 2) * longest / len(self.labels)
 
     def _speed(self, time: float) -> float:
-        return float(np.exp(-self.weight_decay * (self.problem.order - 2) * time))
+        return float(np.exp(-self.weight_decay * (self.problem.depth - 2) * time))

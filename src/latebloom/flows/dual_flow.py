@@ -205,7 +205,7 @@ def _measure(form: DualForm, times: np.ndarray, duals: np.ndarray) -> Rows:
     from scipy.special import logsumexp
 
     weights, (u, v) = form.weights(duals, times), form.layers(duals, times)
-    outputs, loss, degree = weights @ form.inputs.T, loss_of_margin(form.problem.kind), form.problem.order
+    outputs, loss, degree = weights @ form.inputs.T, loss_of_margin(form.problem.loss_kind), form.problem.depth
     margins = outputs * form.labels
     slopes = form.slopes(outputs)
     pull = slopes @ form.inputs

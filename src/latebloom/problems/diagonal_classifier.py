@@ -17,7 +17,7 @@ from latebloom.record import Record
 
 
 class DiagonalClassifier(AbstractProblem):
-    """The network `⟨u^L - v^L, x⟩` of degree L on labelled points, started at `u = v = α`, the `init_scale`.
+    """The network `⟨u^L - v^L, x⟩` of `depth` (and degree) L on labelled points, started at `u = v = init_scale = α`.
 
     Parameters have shape (2, d), rows u and v; they stay positive along the flow. Loss: the mean over the points of
     "logistic" `log(1 + e^{-yf})` or "exponential" `e^{-yf}`. Errors are shares of points; an output of zero is wrong.
@@ -34,19 +34,19 @@ class DiagonalClassifier(AbstractProblem):
 
     data: AbstractLabelled
     init_scale: float
-    order: int = eqx.field(static=True)
-    kind: str = eqx.field(static=True)
+    depth: int = eqx.field(static=True)
+    loss_kind: str = eqx.field(static=True)
 
-    def __init__(self, data: AbstractLabelled, *, init_scale: float = 1.0, degree: int = 2, loss: str = "logistic"):
-        self.data, self.init_scale, self.order = check_net(data, init_scale, degree)
-        self.kind = loss_of_margin(loss).name
+    def __init__(self, data: AbstractLabelled, *, init_scale: float = 1.0, depth: int = 2, loss_kind: str = "logistic"):
+        self.data, self.init_scale, self.depth = check_net(data, init_scale, depth)
+        self.loss_kind = loss_of_margin(loss_kind).name
 
     def init(self) -> jax.Array:
         return jnp.full((2, self.data.inputs.shape[1]), self.init_scale, dtype=float)
 
     def end_to_end(self, params: jax.Array) -> jax.Array:
         """The effective weight `w = u^L - v^L`."""
-        return params[0] ** self.order - params[1] ** self.order
+        return params[0] ** self.depth - params[1] ** self.depth
 
     def outputs(self, params: jax.Array) -> jax.Array:
         """`f(x_i)` on the training points."""
@@ -57,17 +57,17 @@ class DiagonalClassifier(AbstractProblem):
         return self.data.labels * self.outputs(params)
 
     def loss(self, params: jax.Array) -> jax.Array:
-        return loss_of_margin(self.kind).mean(self.outputs(params), self.data.labels)
+        return loss_of_margin(self.loss_kind).mean(self.outputs(params), self.data.labels)
 
     def log_loss(self, params: jax.Array) -> jax.Array:
         """The logarithm of the loss, also where the loss is below every float."""
-        return loss_of_margin(self.kind).log_loss(self.outputs(params), self.data.labels)
+        return loss_of_margin(self.loss_kind).log_loss(self.outputs(params), self.data.labels)
 
     def gradient(self, params: jax.Array) -> jax.Array:
         u, v = params
-        slopes = loss_of_margin(self.kind).slope(self.outputs(params), self.data.labels) / len(self.data.labels)
-        power = self.order - 1
-        return self.order * jnp.stack([u**power, -(v**power)]) * (slopes @ self.data.inputs)
+        slopes = loss_of_margin(self.loss_kind).slope(self.outputs(params), self.data.labels) / len(self.data.labels)
+        power = self.depth - 1
+        return self.depth * jnp.stack([u**power, -(v**power)]) * (slopes @ self.data.inputs)
 
     def train_error(self, params: jax.Array) -> jax.Array:
         return jnp.mean(self.margins(params) <= 0)
@@ -81,24 +81,24 @@ class DiagonalClassifier(AbstractProblem):
 
     @property
     def degree(self) -> int:
-        return self.order
+        return self.depth
 
 
-def check_net(data: Any, init_scale: float, degree: int) -> tuple[AbstractLabelled, float, int]:
-    """Data, initial scale and degree, refused where `α^L` or `α^{2-L}` is no float."""
+def check_net(data: Any, init_scale: float, depth: int) -> tuple[AbstractLabelled, float, int]:
+    """Data, initial scale and depth, refused where `α^L` or `α^{2-L}` is no float."""
     if not isinstance(data, AbstractLabelled):
         kind = type(data).__name__ if not isinstance(data, Record) else repr(data)
         raise InputError(
             f"data must be labelled points, not {kind}: use SparseSigns(...), GaussianGap(...) or "
             "LabelledPoints(inputs, labels)"
         )
-    degree = check_count("degree", degree, most=20)
+    depth = check_count("depth", depth, most=20)
     init_scale = check_number("init_scale", init_scale, above=0)
-    exponent = degree * np.log10(init_scale)
+    exponent = depth * np.log10(init_scale)
     if abs(exponent) > 150:  # α^L times a product over d coordinates and n points stays finite
-        bound = 10.0 ** (150 / degree)
+        bound = 10.0 ** (150 / depth)
         raise InputError(
-            f"init_scale={init_scale:g} is not allowed: at degree {degree} its power has {abs(exponent):.0f} digits; "
+            f"init_scale={init_scale:g} is not allowed: at depth {depth} its power has {abs(exponent):.0f} digits; "
             f"use one between {1 / bound:.0e} and {bound:.0e}"
         )
-    return data, init_scale, degree
+    return data, init_scale, depth

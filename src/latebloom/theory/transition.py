@@ -91,7 +91,7 @@ def homogeneity_degree(problem: AbstractProblem, params: Any = None, *, factor: 
 
     >>> from latebloom.problems import DiagonalClassifier, LabelledPoints
     >>> data = LabelledPoints([[1.0, 2.0], [0.5, -1.0]], [1, -1])
-    >>> round(homogeneity_degree(DiagonalClassifier(data, degree=3)), 12)
+    >>> round(homogeneity_degree(DiagonalClassifier(data, depth=3)), 12)
     3.0
 
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Assumption 3.1.
