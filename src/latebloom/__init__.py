@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from latebloom import figures, flows, methods, penalties, probes, problems, theory
-    from latebloom.flows import FlowJob, SlowFlowJob, flow, flow_batch, slow_flow
+    from latebloom.flows import DualFlowJob, FlowJob, SlowFlowJob, dual_flow, flow, flow_batch, slow_flow
     from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
@@ -54,7 +54,9 @@ _HOMES = {
     "Milestones": "latebloom.milestones",
     "Outcome": "latebloom.outcome",
     "Run": "latebloom.run",
+    "DualFlowJob": "latebloom.flows",
     "FlowJob": "latebloom.flows",
+    "dual_flow": "latebloom.flows",
     "flow": "latebloom.flows",
     "flow_batch": "latebloom.flows",
     "flows": "latebloom.flows",
@@ -71,6 +73,7 @@ __all__ = [
     "L1",
     "L2",
     "AcceleratedProximalGradient",
+    "DualFlowJob",
     "FlowJob",
     "GradientDescent",
     "Job",
@@ -88,6 +91,7 @@ __all__ = [
     "SlowFlowJob",
     "Store",
     "WeightedL2",
+    "dual_flow",
     "figures",
     "flow",
     "flow_batch",

@@ -103,11 +103,15 @@ class Milestone:
         if self.first is None:
             return f"not {self.name} by {self._at(self.last_step)} ({self.column} ≤ {self.threshold:g})"
         low, high = self.first.bracket
-        where = f"{self.name} at {self._at(self.first.step)}" + ("" if self.first.pinned else f" [{low:,}, {high:,}]")
+        bracket = "" if self.first.pinned else f" [{self._show(low)}, {self._show(high)}]"
+        where = f"{self.name} at {self._at(self.first.step)}{bracket}"
         return where if self.lost is None else f"{where}, lost again by {self._at(self.lost)}"
 
     def _at(self, when: float) -> str:
-        return f"step {when:,}" if self.clock == "step" else f"{self.clock.replace('_', ' ')} {when:.5g}"
+        return f"{self.clock.replace('_', ' ')} {self._show(when)}"
+
+    def _show(self, when: float) -> str:
+        return f"{when:,}" if self.clock == "step" else f"{when:.5g}"
 
 
 @dataclass(frozen=True)
@@ -146,8 +150,8 @@ class Milestones:
         return ", ".join(parts) or "no milestones"
 
 
-def find(watch: Watch, steps: np.ndarray, values: np.ndarray) -> Milestone:
-    """The milestone on a recorded curve; a NaN counts as above the threshold.
+def find(watch: Watch, steps: np.ndarray, values: np.ndarray, *, clock: str = "step") -> Milestone:
+    """The milestone on a recorded curve, over steps or over times; a NaN counts as above the threshold.
 
     >>> m = find(Watch("generalised", "test_error", 0.1), np.array([0, 1, 2, 4]), np.array([1, 0.5, 0.05, 0.01]))
     >>> m.first
@@ -159,20 +163,22 @@ def find(watch: Watch, steps: np.ndarray, values: np.ndarray) -> Milestone:
     below = np.less_equal(values, watch.threshold)
     entered = np.flatnonzero(below & ~np.concatenate([[False], below[:-1]]))
     left = np.flatnonzero(~below & np.concatenate([[False], below[:-1]]))
-    crossings = [_crossing(steps, int(i)) for i in entered]
+    number = int if clock == "step" else float
+    crossings = [_crossing(steps, int(i), number) for i in entered]
     return Milestone(
         watch.name,
         watch.column,
         watch.threshold,
         first=crossings[0] if crossings else None,
         stable=crossings[-1] if crossings and below[-1] else None,
-        lost=int(steps[left[0]]) if len(left) else None,
-        last_step=int(steps[-1]),
+        lost=number(steps[left[0]]) if len(left) else None,
+        last_step=number(steps[-1]),
+        clock=clock,
     )
 
 
-def _crossing(steps: np.ndarray, index: int) -> Crossing:
-    return Crossing(int(steps[index]), (int(steps[max(index - 1, 0)]), int(steps[index])))
+def _crossing(steps: np.ndarray, index: int, number: type[int] | type[float]) -> Crossing:
+    return Crossing(number(steps[index]), (number(steps[max(index - 1, 0)]), number(steps[index])))
 
 
 def sharpness(steps: np.ndarray, test: np.ndarray, memorised: Milestone, generalised: Milestone) -> float | None:

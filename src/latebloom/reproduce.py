@@ -14,14 +14,14 @@ from latebloom import figures
 from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.errors import LatebloomError
 from latebloom.figures.style import style
-from latebloom.flows import FlowJob, SlowFlowJob, run_flows
+from latebloom.flows import DualFlowJob, FlowJob, SlowFlowJob, run_dual_flows, run_flows
 from latebloom.keep import revive
 from latebloom.plain import plain
 from latebloom.run import Run
 from latebloom.store import LiveRun, Store, run_key
 from latebloom.training import Job, run_jobs
 
-AnyJob = Job | FlowJob | SlowFlowJob
+AnyJob = Job | FlowJob | SlowFlowJob | DualFlowJob
 
 
 class InterruptedWork(LatebloomError):
@@ -201,7 +201,8 @@ def compute(jobs: Sequence[AnyJob], store: Store, *, label: str = "training") ->
 def _run_all(jobs: Sequence[AnyJob], label: str, on_records: Callable[[int, dict[str, np.ndarray]], None]):
     """Iterations first, then flows, each kind in one batch; the runs in the order of the jobs."""
     runs: list[Run | None] = [None] * len(jobs)
-    for kind, run in ((Job, run_jobs), (FlowJob, run_flows), (SlowFlowJob, run_flows)):
+    kinds = ((Job, run_jobs), (FlowJob, run_flows), (SlowFlowJob, run_flows), (DualFlowJob, run_dual_flows))
+    for kind, run in kinds:
         numbers = [number for number, job in enumerate(jobs) if isinstance(job, kind)]
         if numbers:
             batch: Any = [jobs[number] for number in numbers]

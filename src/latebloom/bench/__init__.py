@@ -19,6 +19,7 @@ _HOMES = {
     "flow": "latebloom.bench.flow",
     "slow-flow": "latebloom.bench.slow_flow",
     "isolated": "latebloom.bench.isolated",
+    "dichotomy": "latebloom.bench.dichotomy",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -28,7 +29,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', 'dichotomy']
     """
     return list(_HOMES)
 

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.flows import FlowJob, SlowFlowJob
+    from latebloom.flows import DualFlowJob, FlowJob, SlowFlowJob
     from latebloom.run import Run
     from latebloom.training import Job
 
@@ -42,7 +42,7 @@ class Evidence:
     """What a reproduction has in hand when claims are checked and figures drawn."""
 
     request: Request
-    jobs: Mapping[str, Job | FlowJob | SlowFlowJob]
+    jobs: Mapping[str, Job | FlowJob | SlowFlowJob | DualFlowJob]
     runs: Mapping[str, Run]
     tables: Mapping[str, Mapping[str, np.ndarray]]
 
@@ -89,7 +89,7 @@ class Experiment:
     settings: Mapping[str, Any]
     claims: Sequence[Claim]
     draw: Callable[[Evidence], Figure]
-    jobs: Callable[[Request], Mapping[str, Job | FlowJob | SlowFlowJob]] = lambda request: {}
+    jobs: Callable[[Request], Mapping[str, Job | FlowJob | SlowFlowJob | DualFlowJob]] = lambda request: {}
     studies: Callable[[Request], Sequence[Study]] = lambda request: ()
     seed: int = 0
     seed_reason: str = "the first draw"

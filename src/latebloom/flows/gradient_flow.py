@@ -244,7 +244,7 @@ def flow_batch(
     >>> problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], truth=[1.0, 1.0], init=[-1.0, 1.0])
     >>> runs = lb.flow_batch(problem, until=1e3, weight_decay=[0.01, 0.02], memorised=2e-2, generalised=3e-2)
     >>> [round(run.milestones.generalised.time) for run in runs]
-    [353, 179]
+    [352, 178]
     """
     columns = [listed(values) for values in (problems, until, weight_decay, penalties)]
     cells = broadcast(columns, ("problems", "times", "weight decays", "penalties"))

@@ -9,6 +9,7 @@ from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorm
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
 from latebloom.probes.kernel import KernelDrift
+from latebloom.probes.margin import DirectionCosine, KktAngle, NormalisedMargin
 from latebloom.probes.matrix import (
     EffectiveRank,
     LayerBalance,
@@ -58,6 +59,8 @@ TABLE: dict[str, type[Record]] = {
         DominatedUnits,
         FillIn,
         KernelDrift,
+        NormalisedMargin,
+        KktAngle,
     )
 }
 
@@ -66,6 +69,7 @@ __all__ = [
     "TABLE",
     "AbstractProbe",
     "Components",
+    "DirectionCosine",
     "DistanceTo",
     "DistanceToZeroLoss",
     "DominatedUnits",
@@ -80,8 +84,10 @@ __all__ = [
     "KKTResidual",
     "KernelDrift",
     "Kinks",
+    "KktAngle",
     "LayerBalance",
     "Norm",
+    "NormalisedMargin",
     "NuclearNormOfMatrix",
     "NumericalRank",
     "OffSupportNorm",

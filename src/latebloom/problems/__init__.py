@@ -9,6 +9,7 @@ from latebloom.problems.base import (
     require_linear,
     require_outputs,
 )
+from latebloom.problems.diagonal_classifier import DiagonalClassifier
 from latebloom.problems.diagonal_net import DiagonalNet
 from latebloom.problems.diagonal_regression import DiagonalRegression
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
@@ -16,6 +17,7 @@ from latebloom.problems.factorisation import Factorisation
 from latebloom.problems.faster import Faster
 from latebloom.problems.isolated import Isolated
 from latebloom.problems.labelled import AbstractLabelled, require_labelled
+from latebloom.problems.labelled_points import AbstractPoints, GaussianGap, LabelledPoints, SparseSigns
 from latebloom.problems.least_squares import LeastSquares
 from latebloom.problems.linear_regression import LinearRegression
 from latebloom.problems.matrix import AbstractMatrix, require_matrix
@@ -46,12 +48,16 @@ __all__ = [
     "AbstractLinear",
     "AbstractLinearInSecond",
     "AbstractMatrix",
+    "AbstractPoints",
     "AbstractProblem",
+    "DiagonalClassifier",
     "DiagonalNet",
     "DiagonalRegression",
     "Factorisation",
     "Faster",
+    "GaussianGap",
     "Isolated",
+    "LabelledPoints",
     "LeastSquares",
     "LinearRegression",
     "MatrixCompletion",
@@ -64,6 +70,7 @@ __all__ = [
     "Params",
     "ReluRegression",
     "SparseRecovery",
+    "SparseSigns",
     "ToyModel",
     "UnobservedWarning",
     "require_labelled",

@@ -44,11 +44,14 @@ from latebloom.theory.null_space import (
     robust_constant,
 )
 from latebloom.theory.oracles import (
+    MarginResult,
     NuclearResult,
     OracleResult,
     basis_pursuit,
     lasso,
     least_squares,
+    max_l1_margin,
+    max_l2_margin,
     min_norm,
     min_nuclear_norm,
     recovers,
@@ -80,6 +83,7 @@ from latebloom.theory.thm34 import (
     spectral_delay,
 )
 from latebloom.theory.thm36 import distance_bound_thm36, error_floor_thm36, rate_thm36
+from latebloom.theory.transition import TransitionLaw, fit_transition, homogeneity_degree, transition_time
 
 __all__ = [
     "CLCheck",
@@ -89,6 +93,7 @@ __all__ = [
     "Leverage",
     "LimitPoint",
     "LocalCL",
+    "MarginResult",
     "NuclearResult",
     "OracleResult",
     "Prediction",
@@ -97,6 +102,7 @@ __all__ = [
     "RelativeNullSpace",
     "Shrinking",
     "Spectrum",
+    "TransitionLaw",
     "WedinBound",
     "basis_pursuit",
     "cl_constant_linear",
@@ -110,7 +116,9 @@ __all__ = [
     "distance_to_zero_loss",
     "error_floor_thm36",
     "expected_samples",
+    "fit_transition",
     "generalisation_delay",
+    "homogeneity_degree",
     "is_r_cl",
     "junction_time",
     "kernel_regime",
@@ -122,6 +130,8 @@ __all__ = [
     "limit_map",
     "limit_map_derivative",
     "local_cl_constant",
+    "max_l1_margin",
+    "max_l2_margin",
     "memorisation_radius_thm31",
     "memorisation_radius_thm34",
     "memorisation_step_thm31",
@@ -153,6 +163,7 @@ __all__ = [
     "tangent_maps",
     "tangent_product",
     "tangent_projection",
+    "transition_time",
     "uniform_delay",
     "wedin_bound",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -224,7 +224,8 @@ def without_understanding(evidence: Evidence) -> Measured:
 
 def imbalances(evidence: Evidence, name: str) -> tuple[np.ndarray, np.ndarray]:
     """`A1ᵀA1 - A2 A2ᵀ` at the start and at the end."""
-    pair = (evidence.jobs[name].problem.init(), evidence.runs[name].params)
+    problem: Any = evidence.jobs[name].problem
+    pair = (problem.init(), evidence.runs[name].params)
     start, end = ([np.asarray(layer) for _, layer in sorted(params.items())] for params in pair)
     return start[0].T @ start[0] - start[1] @ start[1].T, end[0].T @ end[0] - end[1] @ end[1].T
 

@@ -1,7 +1,31 @@
 """Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking, figure by figure."""
 
-from latebloom.catalog.dichotomy import fig3, label_noise, thm3_9, thm3_10, thm3_12
+from latebloom.catalog.dichotomy import (
+    fig1a,
+    fig1b,
+    fig3,
+    label_noise,
+    sample_complexity,
+    thm3_4,
+    thm3_5,
+    thm3_9,
+    thm3_10,
+    thm3_12,
+    time_law,
+)
 
 PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
-MODULES = (fig3, thm3_9, thm3_10, thm3_12, label_noise)
+MODULES = (
+    fig1a,
+    fig1b,
+    fig3,
+    thm3_4,
+    thm3_5,
+    thm3_9,
+    thm3_10,
+    thm3_12,
+    time_law,
+    sample_complexity,
+    label_noise,
+)
 EXPERIMENTS = tuple(module.EXPERIMENT for module in MODULES)

@@ -1,0 +1,174 @@
+"""Labelled data, the diagonal network on them, and the flow in dual form against the flow of all parameters."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import latebloom as lb
+from latebloom.errors import CapabilityError, InputError
+from latebloom.flows import DualForm
+from latebloom.problems import DiagonalClassifier, GaussianGap, LabelledPoints, SparseSigns
+
+DECAY, UNTIL = 0.02, 100.0
+SMALL = SparseSigns(dimension=60, samples=12, test_samples=300, seed=3)
+
+
+def test_signs_are_fair_and_labels_are_the_majority():
+    data = SparseSigns(dimension=2000, samples=50, sparsity=5, seed=1)
+    inputs = np.asarray(data.inputs)
+    assert set(np.unique(inputs)) == {-1.0, 1.0}
+    assert abs(inputs.mean()) < 4 / np.sqrt(inputs.size)
+    np.testing.assert_array_equal(data.labels, np.sign(inputs @ np.asarray(data.truth)))
+    assert int((np.asarray(data.truth) != 0).sum()) == 5
+
+
+def test_the_test_error_is_a_count_and_many_classifiers_give_what_one_gives():
+    weights = np.random.default_rng(0).normal(size=(3, 60))
+    outputs = np.asarray(SMALL.test_inputs, float) @ weights.T
+    counts = (np.sign(outputs) != np.asarray(SMALL.test_labels)[:, None]).sum(axis=0)
+    np.testing.assert_array_equal(SMALL.test_errors(weights) * 300, counts)
+    for row, count in zip(weights, counts, strict=True):
+        assert round(300 * float(SMALL.test_error(jnp.asarray(row)))) == count
+    assert float(SMALL.test_error(jnp.zeros(60))) == 1.0  # no answer is wrong
+
+
+@pytest.mark.parametrize("margin", [0.0, 2.0])
+def test_the_exact_test_error_against_a_million_points(margin):
+    """In six dimensions, a plain simulation; four standard deviations of its count."""
+    data = GaussianGap(dimension=6, samples=4, margin=margin, seed=2)
+    random, truth = np.random.default_rng(0), np.asarray(data.truth)
+    points = random.normal(size=(1_000_000, 6))
+    labels = np.sign(points @ truth)
+    points += margin / 2 * np.outer(labels, truth)
+    for weights in (truth + 0.8 * random.normal(size=6), random.normal(size=6), -truth):
+        share = np.mean((points @ weights) * labels <= 0)
+        assert float(data.test_error(jnp.asarray(weights))) == pytest.approx(share, abs=4 * 0.5 / 1000)
+
+
+def test_the_gap_is_empty():
+    data = GaussianGap(dimension=50, samples=200, margin=5.0)
+    assert float(jnp.min(data.signed @ data.truth)) >= 2.5
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+def test_the_gradient_is_that_of_the_loss(degree, loss):
+    problem = DiagonalClassifier(SMALL, init_scale=0.4, depth=degree, loss_kind=loss)
+    point = problem.init() * (1 + 0.3 * jax.random.normal(jax.random.key(0), (2, 60)))
+    np.testing.assert_allclose(problem.gradient(point), jax.grad(problem.loss)(point), rtol=1e-10, atol=1e-14)
+    assert float(jnp.exp(problem.log_loss(point))) == pytest.approx(float(problem.loss(point)), rel=1e-12)
+
+
+def end_of_dual_flow(problem, run):
+    (u,), (v,) = DualForm(problem, DECAY).layers(run["dual"][-1:], run["time"][-1:])
+    return np.stack([u, v])
+
+
+def test_the_dual_form_is_the_flow_of_all_parameters():
+    problem = DiagonalClassifier(SMALL, init_scale=0.4)
+    direct = lb.flow(problem, weight_decay=DECAY, until=UNTIL, solver="tsit5", rtol=1e-9, atol=1e-11,
+                     records_per_decade=1, progress=False)  # fmt: skip
+    run = lb.dual_flow(problem, weight_decay=DECAY, until=UNTIL, rtol=1e-9, atol=1e-12, progress=False)
+    np.testing.assert_allclose(end_of_dual_flow(problem, run), direct.params, atol=1e-6)
+    for column in ("train_loss", "train_error", "test_error"):
+        assert run.final[column] == pytest.approx(direct.final[column], rel=1e-5)
+
+
+@pytest.mark.parametrize(("degree", "loss"), [(1, "logistic"), (2, "exponential"), (3, "logistic"), (5, "logistic")])
+def test_independent_dual_form_of_every_degree_against_scipy_on_all_parameters(degree, loss):
+    problem = DiagonalClassifier(SMALL, init_scale=0.7, depth=degree, loss_kind=loss)
+    rows = np.asarray(SMALL.signed)
+
+    def field(t, flat):
+        u, v = flat.reshape(2, -1)
+        margins = rows @ (u**degree - v**degree)
+        shares = (np.exp(-margins) if loss == "exponential" else 1 / (1 + np.exp(margins))) / len(rows)
+        pull = degree * (shares @ rows)
+        return (np.stack([pull * u ** (degree - 1), -pull * v ** (degree - 1)]) - DECAY * flat.reshape(2, -1)).ravel()
+
+    start = np.full(120, 0.7)
+    end = solve_ivp(field, (0, UNTIL), start, method="LSODA", rtol=1e-10, atol=1e-12).y[:, -1]
+    run = lb.dual_flow(problem, weight_decay=DECAY, until=UNTIL, rtol=1e-9, atol=1e-12, progress=False)
+    np.testing.assert_allclose(end_of_dual_flow(problem, run).ravel(), end, atol=1e-6)
+
+
+def test_the_jacobian_steers_newton():
+    form = DualForm(DiagonalClassifier(SMALL, init_scale=0.4), 0.02)
+    point = 0.01 * np.random.default_rng(0).normal(size=12)
+    for column in range(3):
+        step = 1e-6 * np.eye(12)[column]
+        difference = (form.velocity(5.0, point + step) - form.velocity(5.0, point - step)) / 2e-6
+        np.testing.assert_allclose(form.jacobian(5.0, point)[:, column], difference, rtol=1e-4, atol=1e-6)
+
+
+def test_the_columns_of_a_dual_flow_are_those_of_the_probes():
+    problem = DiagonalClassifier(SMALL, init_scale=0.4)
+    run = lb.dual_flow(problem, weight_decay=0.02, until=50.0, progress=False)
+    layers = DualForm(problem, 0.02).layers(run["dual"][-1:], run["time"][-1:])
+    params = jnp.stack([layers[0][0], layers[1][0]])
+    for probe in (lb.probes.NormalisedMargin(1), lb.probes.NormalisedMargin(2), lb.probes.KktAngle()):
+        assert run.final[probe.column] == pytest.approx(float(probe.measure(problem, None, params)), rel=1e-9)
+    assert run.final["norm"] == pytest.approx(float(jnp.linalg.norm(params)))
+    assert run.final["log_train_loss"] == pytest.approx(np.log(run.final["train_loss"]))
+
+
+def test_the_rich_phase_ends_at_a_kkt_point_and_the_kernel_phase_does_not():
+    problem = DiagonalClassifier(SparseSigns(400, 40, test_samples=200), init_scale=1.0)
+    run = lb.dual_flow(problem, weight_decay=1e-3, until=1e4, progress=False)
+    assert run.final["kkt_angle"] < 1e-3
+    assert run.at(10.0)["kkt_angle"] > 0.5
+
+
+def test_a_spent_budget_and_an_overflow_are_outcomes():
+    problem = DiagonalClassifier(SMALL, init_scale=0.4)
+    short = lb.dual_flow(problem, weight_decay=0.02, until=50.0, max_gradients=20, progress=False)
+    assert "budget of 20 gradients spent" in short.outcome.sentence
+    assert short["time"][-1] < 50
+    steep = DiagonalClassifier(SMALL, init_scale=1e60)
+    run = lb.dual_flow(steep, weight_decay=0.02, until=1.0, max_gradients=2000, progress=False)
+    assert run.outcome.sentence
+    assert np.isfinite(run["train_loss"][0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LabelledPoints([[1.0]], [0]), r"labels contain 0, but must be \+1 or -1: map them"),
+        (lambda: LabelledPoints([[1.0], [2.0]], [1, 3]), r"labels contain 3, .* use \+1 and -1"),
+        (lambda: LabelledPoints([[1.0], [2.0]], [1]), "2 inputs and 1 labels do not fit"),
+        (lambda: LabelledPoints([[np.nan]], [1]), "inputs has 1 entries that are NaN"),
+        (lambda: LabelledPoints([[1.0]], [1], [[1.0]]), "give both, or none"),
+        (lambda: LabelledPoints([[1.0]], [1], [[1.0, 2.0]], [1]), "test_inputs have 2 columns"),
+        (lambda: SparseSigns(10, 4, sparsity=2), "a majority needs an odd number, e.g. 3"),
+        (lambda: SparseSigns(2, 4, sparsity=3), "sparsity=3 is not allowed"),
+        (lambda: GaussianGap(margin=-1.0), "margin=-1.0 is not allowed"),
+        (lambda: DiagonalClassifier(SMALL, init_scale=1e200), "init_scale=1e.200 is not allowed"),
+        (lambda: DiagonalClassifier(SMALL, init_scale=0.0), "init_scale=0.0 is not allowed"),
+        (lambda: DiagonalClassifier([[1.0]]), "data must be labelled points, not list"),  # pyright: ignore
+        (lambda: DiagonalClassifier(SMALL, loss_kind="hinge"), "unknown loss 'hinge'"),
+        (lambda: lb.dual_flow(DiagonalClassifier(SMALL), weight_decay=-1.0, until=1.0), "weight_decay=-1.0"),
+        (lambda: lb.probes.DirectionCosine("zero", [0.0]), "has no direction"),
+    ],
+)
+def test_bad_input_is_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_what_has_no_dual_form_or_margin_is_refused():
+    other = lb.problems.SparseRecovery()
+    with pytest.raises(CapabilityError, match="dual_flow needs a diagonal network that classifies"):
+        lb.dual_flow(other, weight_decay=0.1, until=1.0)
+    with pytest.raises(CapabilityError, match="NormalisedMargin needs a linear classifier"):
+        lb.probes.NormalisedMargin().check(other, None)
+
+
+def test_own_points_without_a_test_set_have_no_generalisation():
+    problem = DiagonalClassifier(LabelledPoints(np.eye(3), [1, -1, 1]))
+    run = lb.dual_flow(problem, weight_decay=0.1, until=10.0, progress=False)
+    assert run.milestones.generalised is None
+    assert run.milestones.memorised is not None
