@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
+from scipy.optimize import lsq_linear
 
 REFRESH = 100  # updates of the inverse between two factorisations from scratch, or twice the rank if that is more
 FLAT = 1e-9  # one minus a leverage below which a component cannot be taken out: its residual is rounding
 STILL = 1e-12  # of a velocity (those of free components are of order one): rounding
+LEAVING = 1e-9  # of a velocity that bounded least squares give: below, they have not converged
 NEVER = 1e300
 
 # Called as they are: a vector of thirty numbers is done before NumPy has looked at its arguments.
@@ -82,6 +84,21 @@ class Face:
                 self._rest(i, q)
                 return
         raise Stuck
+
+    def restart(self, point: np.ndarray) -> None:
+        """The face at a point from scratch, by bounded least squares: where ties make the events go in circles."""
+        kernel = np.eye(len(point)) - self.basis @ self.basis.T
+        zero, h = point == 0, np.sign(point)
+        h[zero] = lsq_linear(kernel[:, zero], -kernel @ h, bounds=(-1, 1), method="bvls", tol=1e-14).x
+        velocity = -kernel @ h
+        leaving = zero & (np.abs(velocity) > LEAVING)
+        h[leaving] = np.sign(velocity[leaving])
+        self.signs, self.moving = h, ~zero | leaving
+        self.edge, self.count = [int(k) for k in np.flatnonzero(leaving)], int(self.moving.sum())
+        if np.abs(velocity).max() <= LEAVING:  # the end, where what moves need not determine ν
+            self.fit = h
+        else:
+            self.refresh()
 
     def _first_border(self, pace: np.ndarray) -> tuple[int, float]:
         """Which resting component is the first to come to the border of [-1, 1], and when."""

@@ -118,10 +118,7 @@ class _Walk:
         arrived = np.flatnonzero(point == 0)
         patience = 20 * len(point)
         for event in range(limit + 1):
-            try:
-                for i in arrived:
-                    self.face.settle(int(i), patience)
-            except Stuck:
+            if not self._settle(arrived, point, patience):
                 return _stuck(slow_time, event)
             velocity = self.face.velocity()
             if self.face.count <= self.face.basis.shape[1] or np.abs(velocity).max() <= 1e3 * STILL:
@@ -140,6 +137,18 @@ class _Walk:
         return Outcome(
             Ending.BUDGET, slow_time, f"budget of {limit:,} events spent at slow time {slow_time:.6g}: raise max_events"
         )
+
+    def _settle(self, arrived: np.ndarray, point: np.ndarray, patience: int) -> bool:
+        """What has come to zero rests there or goes on, one after the other; else all at once, from scratch."""
+        try:
+            for i in arrived:
+                self.face.settle(int(i), patience)
+        except Stuck:
+            try:
+                self.face.restart(point)
+            except Stuck:
+                return False
+        return True
 
     def _corrected(self, point: np.ndarray) -> np.ndarray:
         """A point of the same signs that fits, after components of a tie were rounded to zero.
