@@ -20,8 +20,13 @@ def store(tmp_path_factory) -> Store:
     return Store(tmp_path_factory.mktemp("catalog") / "store")
 
 
+LONG = {"beyond-l2/fig8", "beyond-l2/app-g2"}  # minutes each: `pytest -m long`, or `latebloom verify`
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in EXPERIMENTS]
+)
 def test_claims_come_out_as_documented(name, store, tmp_path):
     report = reproduce(EXPERIMENTS[name], store=store, out=tmp_path)
     wrong = {v.claim.id: (v.measured, v.claim.expected) for v in report.verdicts if not v.as_documented}
