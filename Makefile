@@ -17,8 +17,8 @@ $(STAMPS)/dev: $(STAMPS)/core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-$(STAMPS)/torch: $(STAMPS)/core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+$(STAMPS)/yardsticks: $(STAMPS)/core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 extensisq
 	@touch $@
 
 # A first figure, its claims, and where the picture is.
@@ -33,8 +33,8 @@ lint: $(STAMPS)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
-# PyTorch is only one of the yardsticks: without it the comparison is left out.
-bench: $(STAMPS)/torch
+# PyTorch and extensisq are only yardsticks: without them their comparisons are left out.
+bench: $(STAMPS)/yardsticks
 	$(BIN)/latebloom bench
 
 clean:

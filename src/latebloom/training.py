@@ -18,9 +18,10 @@ import numpy as np
 from latebloom import milestones, outcome
 from latebloom.drive import LaneResult, Rows, drive
 from latebloom.errors import InputError, LatebloomWarning, check_choice, check_count
+from latebloom.jobs import Probed
 from latebloom.loop import Lane
 from latebloom.methods import AbstractMethod, GradientDescent, ProximalGradient
-from latebloom.milestones import Milestones, Watch
+from latebloom.milestones import Milestones
 from latebloom.penalties import AbstractPenalty
 from latebloom.precision import in_precision, precision
 from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
@@ -30,13 +31,13 @@ from latebloom.schedule import PER_DECADE, log_spaced
 
 EVENTS = ("memorised", "generalised")
 CLOCKS = ("step", "time", "slow_time")
-ENGINE = 1  # raised when the numbers of an unchanged configuration change: stored runs of older engines are not served
+ENGINE = 2  # raised when the numbers of an unchanged configuration change: stored runs of older engines are not served
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Probed):
     """Everything that decides one run's numbers."""
 
     problem: AbstractProblem
@@ -60,15 +61,6 @@ class Job:
         if self.until == "generalised" and not self.problem.has_test:
             raise InputError(f"until='generalised' needs a test measure and {self.problem!r} has none: give it a truth")
 
-    @property
-    def watches(self) -> tuple[Watch, Watch]:
-        return Watch("memorised", "train_error", self.memorised), Watch("generalised", "test_error", self.generalised)
-
-    @property
-    def all_probes(self) -> tuple[AbstractProbe, ...]:
-        """The probes of every run and those asked for, a column once."""
-        return tuple({probe.column: probe for probe in (*ALWAYS, *self.probes)}.values())
-
     def configuration(self) -> dict[str, Any]:
         """The run's identity, as plain JSON values."""
         return {
@@ -87,10 +79,7 @@ class Job:
     def lane(self) -> Lane:
         """The job as the compiled loop takes it; refuses combinations that cannot work."""
         self.method.check(self.problem, self.penalty)
-        for probe in self.all_probes:
-            probe.check(self.problem, self.penalty)
-        if self.penalty is not None:
-            self.penalty.check(self.problem.init())
+        self.check_parts()
         return Lane(
             problem=in_precision(self.problem, self.problem),
             method=in_precision(self.method, self.problem),

@@ -438,7 +438,7 @@ def test_mechanism_weight_decay_is_what_moves_the_null_space():
     assert gap(flow(problem, weight_decay=0.0), problem) > 0.1
 
 
-# Batches and precision
+# Batches
 
 
 def test_a_batch_over_weight_decay_and_scale_is_its_single_flows():
@@ -451,44 +451,3 @@ def test_a_batch_over_weight_decay_and_scale_is_its_single_flows():
 def test_a_batch_refuses_lists_of_different_lengths():
     with pytest.raises(InputError, match="got 2, 1, 3, 1 problems, times, weight decays and penalties"):
         lb.flow_batch([regression(), regression()], until=1.0, weight_decay=[1.0, 2.0, 3.0])
-
-
-@cache
-def wide_net(width: int, precision: str) -> lb.problems.LeastSquares:
-    """A two-layer net with 64 inputs; 1,540 units make 100,100 parameters."""
-    draw = np.random.default_rng(0)
-    inputs, direction = draw.normal(size=(50, 64)).astype("float32"), draw.normal(size=64) / 8
-    values = np.sin(inputs @ direction).astype("float32")
-    start = {"first": draw.normal(size=(64, width)) / 8, "last": draw.normal(size=width) / np.sqrt(width)}
-    output = lambda w: jnp.tanh(inputs @ w["first"]) @ w["last"]  # noqa: E731
-    return lb.problems.LeastSquares(lambda w: output(w) - values, start, precision=precision)
-
-
-def test_single_precision_is_double_precision_to_the_tolerance():
-    runs = {kind: flow(wide_net(64, kind), probes=(), rtol=1e-3, until=10.0) for kind in ("float64", "float32")}
-    single, double = runs["float32"], runs["float64"]
-    assert single.configuration["precision"] == "float32"
-    assert {leaf.dtype for leaf in single.params.values()} == {np.dtype("float32")}
-    assert {leaf.dtype for leaf in double.params.values()} == {np.dtype("float64")}
-    np.testing.assert_allclose(single["l2_norm"], double["l2_norm"], rtol=1e-3)
-    assert abs(single.milestones.memorised.time / double.milestones.memorised.time - 1) < 1e-2
-
-
-def test_single_precision_takes_a_hundred_thousand_parameters():
-    run = flow(wide_net(1540, "float32"), probes=(), rtol=1e-2, until=3.0)
-    assert sum(leaf.size for leaf in run.params.values()) == 100_100
-    assert run.outcome.ending is Ending.FINISHED
-    assert run.final["train_error"] < 0.2
-
-
-def test_training_in_single_precision_stays_single():
-    problem = wide_net(64, "float32")
-    run = lb.train(problem, lb.GradientDescent(1e-2), lb.L2(1e-3), steps=50, progress=False)
-    assert {leaf.dtype for leaf in run.params.values()} == {np.dtype("float32")}
-    double = lb.train(wide_net(64, "float64"), lb.GradientDescent(1e-2), lb.L2(1e-3), steps=50, progress=False)
-    np.testing.assert_allclose(run["train_loss"], double["train_loss"], rtol=1e-4)
-
-
-def test_an_unknown_precision_is_refused():
-    with pytest.raises(UnknownNameError, match="float32"):
-        lb.problems.LeastSquares(lambda w: w, np.ones(2), precision="float23")

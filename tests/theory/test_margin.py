@@ -49,7 +49,7 @@ def test_independent_margins_against_cvxpy(data, order):
 def test_independent_l2_direction_against_scikit_learn(data):
     found = max_l2_margin(data)
     if len(np.unique(data.labels)) < 2:
-        pytest.skip("one class")
+        pytest.skip("the draw has one class only, and LinearSVC needs two")
     machine = LinearSVC(C=1e5, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=2_000_000)
     machine.fit(np.asarray(data.inputs), np.asarray(data.labels))
     weights = machine.coef_[0]

@@ -47,7 +47,7 @@ class Limit(eqx.Module):
 def fast_lane(problem: AbstractProblem, metric: Any, rtol: Any) -> FlowLane:
     """The flow of `-D∇F`, more accurate than what follows it: its solver is of second order, the slow one of third."""
     rtol = jnp.maximum(0.01 * rtol, 1e-13)
-    none, stages = jnp.zeros(0), jnp.asarray(1e3)
+    none, stages = jnp.zeros(0), jnp.asarray(1e3)  # the fast phase is over before a step needs as many
     return FlowLane(problem, None, (), (), none, rtol, 1e-3 * rtol, stages, RungeKuttaChebyshev(), metric)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from latebloom import milestones, outcome
 from latebloom.errors import CapabilityError, check_count, check_number
 from latebloom.flows.dual import DualForm
-from latebloom.milestones import Milestones, Watch
+from latebloom.jobs import Watched
+from latebloom.milestones import Milestones
 from latebloom.one_core import one_core
 from latebloom.problems import AbstractProblem, DiagonalClassifier
 from latebloom.problems.losses import loss_of_margin
@@ -29,7 +30,7 @@ Rows = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class DualFlowJob:
+class DualFlowJob(Watched):
     """Everything that decides the numbers of one flow in dual form; `atol` is in units of the outputs at the start."""
 
     problem: DiagonalClassifier
@@ -50,10 +51,6 @@ class DualFlowJob:
             object.__setattr__(self, what, check_number(what, getattr(self, what), above=1e-14, below=1))
         check_count("max_gradients", self.max_gradients)
         check_count("records_per_decade", self.records_per_decade)
-
-    @property
-    def watches(self) -> tuple[Watch, Watch]:
-        return Watch("memorised", "train_error", self.memorised), Watch("generalised", "test_error", self.generalised)
 
     def configuration(self) -> dict[str, Any]:
         """The run's identity, as plain JSON values."""

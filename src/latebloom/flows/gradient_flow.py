@@ -21,17 +21,18 @@ from latebloom.errors import CapabilityError, InputError, check_choice, check_co
 from latebloom.flows import loop
 from latebloom.flows.chebyshev import RungeKuttaChebyshev, most_stages
 from latebloom.flows.loop import CAPACITY, FlowLane
+from latebloom.jobs import Probed
 from latebloom.milestones import Crossing, Milestone, Milestones, Watch
 from latebloom.one_core import one_core
 from latebloom.penalties import L2, AbstractPenalty
 from latebloom.precision import in_precision, precision
-from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
+from latebloom.probes import AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem
 from latebloom.progress import ProgressBar
 from latebloom.run import Run
 from latebloom.training import broadcast, check_probes, listed, provenance
 
-ENGINE = 1  # raised when the numbers of an unchanged configuration change
+ENGINE = 2  # raised when the numbers of an unchanged configuration change
 SOLVERS: dict[str, type[diffrax.AbstractSolver]] = {
     "rkc": RungeKuttaChebyshev,
     "heun": diffrax.Heun,
@@ -52,7 +53,7 @@ Rows = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class FlowJob:
+class FlowJob(Probed):
     """Everything that decides one flow's numbers.
 
     `learning_rate` is that of the iteration whose limit this is, if there is one: it turns times into steps.
@@ -83,14 +84,6 @@ class FlowJob:
         if self.learning_rate is not None:
             check_number("learning_rate", self.learning_rate, above=0)
 
-    @property
-    def watches(self) -> tuple[Watch, Watch]:
-        return watches_of(self)
-
-    @property
-    def all_probes(self) -> tuple[AbstractProbe, ...]:
-        return probes_of(self)
-
     def configuration(self) -> dict[str, Any]:
         """The run's identity, as plain JSON values."""
         return {
@@ -110,7 +103,7 @@ class FlowJob:
 
     def lane(self) -> FlowLane:
         """The job as the compiled loop takes it; refuses combinations that cannot work."""
-        check_lane(self)
+        self.check_parts()
         # Python numbers would be constants of the program: as arrays, another seed or strength compiles nothing.
         return FlowLane(
             problem=in_precision(self.problem, self.problem),
@@ -164,24 +157,6 @@ def check_job(job: Any) -> None:
     check_count("records_per_decade", job.records_per_decade)
     probes = (job.probes,) if isinstance(job.probes, AbstractProbe) else tuple(job.probes)
     object.__setattr__(job, "probes", check_probes(probes))
-
-
-def check_lane(job: Any) -> None:
-    """Refuses probes and penalties that do not go with the problem."""
-    for probe in job.all_probes:
-        probe.check(job.problem, job.penalty)
-    if job.penalty is not None:
-        job.penalty.check(job.problem.init())
-
-
-def watches_of(job: Any) -> tuple[Watch, Watch]:
-    """The two milestones with the job's thresholds."""
-    return Watch("memorised", "train_error", job.memorised), Watch("generalised", "test_error", job.generalised)
-
-
-def probes_of(job: Any) -> tuple[AbstractProbe, ...]:
-    """The probes of every run and those asked for, a column once."""
-    return tuple({probe.column: probe for probe in (*ALWAYS, *job.probes)}.values())
 
 
 def ending(job: Any, where: str, last: float, *, cancelled: bool) -> outcome.Outcome:

@@ -17,14 +17,11 @@ from latebloom.flows.gradient_flow import (
     PER_DECADE,
     Rows,
     check_job,
-    check_lane,
     ending,
-    probes_of,
     run_flows,
-    watches_of,
 )
 from latebloom.flows.slow_loop import SlowLane
-from latebloom.milestones import Watch
+from latebloom.jobs import Probed
 from latebloom.penalties import L2, AbstractPenalty
 from latebloom.probes import AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem, require_least_squares
@@ -37,7 +34,7 @@ DECADES = 4  # of slow time that are recorded before the end: before s ≈ 1 the
 
 
 @dataclass(frozen=True)
-class SlowFlowJob:
+class SlowFlowJob(Probed):
     """Everything that decides one slow flow's numbers.
 
     The penalty's strength drops out: `slow_time` is strength · time as strength → 0 (the first of several; the others
@@ -76,14 +73,6 @@ class SlowFlowJob:
         if self.metric is not None:
             object.__setattr__(self, "metric", _check_metric(self.metric, self.problem))
 
-    @property
-    def watches(self) -> tuple[Watch, Watch]:
-        return watches_of(self)
-
-    @property
-    def all_probes(self) -> tuple[AbstractProbe, ...]:
-        return probes_of(self)
-
     def configuration(self) -> dict[str, Any]:
         """The run's identity, as plain JSON values."""
         assert self.penalty is not None
@@ -103,7 +92,7 @@ class SlowFlowJob:
 
     def lane(self) -> SlowLane:
         """The job as the compiled loop takes it; refuses combinations that cannot work."""
-        check_lane(self)
+        self.check_parts()
         problem, penalty, probes = jax.tree.map(jnp.asarray, (self.problem, self.penalty, self.all_probes))
         return SlowLane(
             problem=problem,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
+from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy import margins
 from latebloom.catalog.dichotomy.margins import EARLY, FLOW, at, cosines, when_falls
 from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
@@ -90,20 +90,7 @@ CLAIMS = (
         width,
         rate=0.8,
     ),
-    Claim(
-        "kernel-phase-is-max-l2-margin",
-        "The kernel phase is at the max l2-margin classifier.",
-        "Corollary 3.6",
-        f"cosine at λt = {EARLY:g} at least 0.98",
-        margins.kernel_direction(0.98),
-    ),
-    Claim(
-        "end-is-max-l1-margin",
-        "The rich phase goes to the max l1-margin classifier.",
-        "Corollary 3.7 and the remark after it",
-        "normalised l1 margin of the end at least 0.85 of the largest (the rest is the weight decay of 1e-3)",
-        lambda e: at_least(margins.l1_share(e), 0.85),
-    ),
+    *margins.BOTH_ENDS,
     Claim(
         "transition-at-log-alpha",
         "There is a sharp transition around (1/λ) log α, α the initial norm.",

@@ -68,20 +68,7 @@ CLAIMS = (
         "its exact test accuracy at most 0.65 at the paper's size, 0.80 at the everyday one",
         oracle_accuracy,
     ),
-    Claim(
-        "kernel-phase-is-max-l2-margin",
-        "The kernel phase is at the max l2-margin classifier.",
-        "Corollary 3.6",
-        f"cosine at λt = {EARLY:g} at least 0.98",
-        margins.kernel_direction(0.98),
-    ),
-    Claim(
-        "end-is-max-l1-margin",
-        "The rich phase goes to the max l1-margin classifier.",
-        "Corollary 3.7 and the remark after it",
-        "normalised l1 margin of the end at least 0.85 of the largest (the rest is the weight decay of 1e-3)",
-        lambda e: at_least(margins.l1_share(e), 0.85),
-    ),
+    *margins.BOTH_ENDS,
     Claim(
         "needs-a-large-dimension",
         "At d = 1000 with the printed gap of 25 the late phase generalises too: nothing is lost.",

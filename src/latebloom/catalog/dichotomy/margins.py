@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence, Measured, Study, at_least, at_most
+from latebloom.catalog.base import Claim, Evidence, Measured, Study, at_least, at_most
 
 if TYPE_CHECKING:
     from latebloom.flows import DualFlowJob
@@ -123,3 +123,22 @@ def l1_share(evidence: Evidence, name: str = FLOW) -> float:
 
 def certified(evidence: Evidence) -> Measured:
     return at_most(float(evidence.tables["certificates"]["gap"].max()), 1e-6)
+
+
+# Where the two phases are, of Figures 1a and 1b alike.
+BOTH_ENDS = (
+    Claim(
+        "kernel-phase-is-max-l2-margin",
+        "The kernel phase is at the max l2-margin classifier.",
+        "Corollary 3.6",
+        f"cosine at λt = {EARLY:g} at least 0.98",
+        kernel_direction(0.98),
+    ),
+    Claim(
+        "end-is-max-l1-margin",
+        "The rich phase goes to the max l1-margin classifier.",
+        "Corollary 3.7 and the remark after it",
+        "normalised l1 margin of the end at least 0.85 of the largest (the rest is the weight decay of 1e-3)",
+        lambda e: at_least(l1_share(e), 0.85),
+    ),
+)
