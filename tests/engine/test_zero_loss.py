@@ -18,6 +18,7 @@ from latebloom.problems.normal_equations import DENSE
 from latebloom.problems.zero_loss import (
     distance_to_zero_loss,
     kkt_residual,
+    linearised,
     residual_goal,
     retract,
     retraction,
@@ -203,3 +204,28 @@ class _NoResiduals(AbstractProblem):
 def test_probes_refuse_a_problem_without_residuals(probe):
     with pytest.raises(CapabilityError, match="needs a least-squares problem"):
         lb.train(_NoResiduals(), lb.GradientDescent(0.1), steps=1, probes=[probe], progress=False)
+
+
+def test_an_inverse_kept_from_nearby_saves_products_and_changes_no_answer():
+    """Rung 2: conjugate gradients with and without it solve the same equations, as NumPy does."""
+    problem = completion(shape=(7, 7), observed=30, width=4, init_scale=0.7, truth_norm=3.0)
+    flat = ravel_pytree(problem.init())[0]
+    rows = jnp.asarray(problem.live_residuals())
+    nearby = linearised(problem, 1.02 * flat).keep(rows)
+    plain, helped = linearised(problem, flat), linearised(problem, flat, nearby=nearby)
+    b = plain.apply(jnp.cos(jnp.arange(flat.size)))
+    (u, products), (v, fewer) = plain.solve(b), helped.solve(b)
+    assert b.size > DENSE
+    assert int(fewer) < int(products) / 3
+    np.testing.assert_allclose(plain.transpose(u), helped.transpose(v), atol=1e-9)
+    jacobian = np.asarray(jax.vmap(plain.transpose)(jnp.eye(b.size)))
+    expected = jacobian.T @ np.linalg.lstsq(jacobian @ jacobian.T, np.asarray(b), rcond=None)[0]
+    np.testing.assert_allclose(helped.transpose(v), expected, atol=1e-9)
+
+
+def test_residuals_that_are_not_live_are_zero_for_ever():
+    problem = completion(shape=(7, 7), observed=30, width=4, init_scale=0.7, truth_norm=3.0)
+    residuals = problem.residuals(jax.tree.map(lambda w: w + 1.0, problem.init()))
+    others = np.setdiff1d(np.arange(residuals.size), problem.live_residuals())
+    assert len(others) == 19
+    assert not np.asarray(residuals)[others].any()

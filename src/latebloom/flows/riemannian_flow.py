@@ -29,7 +29,7 @@ from latebloom.problems.zero_loss import RESIDUAL
 from latebloom.record import fingerprint
 from latebloom.run import Run
 
-ENGINE = 1  # raised when the numbers of an unchanged configuration change
+ENGINE = 2  # raised when the numbers of an unchanged configuration change
 DECADES = 4  # of slow time that are recorded before the end: before s ≈ 1 the slow flow is at its start
 
 
@@ -93,6 +93,7 @@ class SlowFlowJob(Probed):
     def lane(self) -> SlowLane:
         """The job as the compiled loop takes it; refuses combinations that cannot work."""
         self.check_parts()
+        rows = require_least_squares(self.problem, "slow_flow").live_residuals()
         problem, penalty, probes = jax.tree.map(jnp.asarray, (self.problem, self.penalty, self.all_probes))
         return SlowLane(
             problem=problem,
@@ -105,6 +106,7 @@ class SlowFlowJob(Probed):
             until=jnp.asarray(self.until),
             residual=jnp.asarray(self.residual),
             metric=None if self.metric is None else jnp.asarray(self.metric),
+            rows=None if rows is None else jnp.asarray(rows),
         )
 
     def times(self) -> np.ndarray:

@@ -16,6 +16,7 @@ from latebloom.flows.loop import CAPACITY, find_crossings, measure, watched
 from latebloom.penalties import AbstractPenalty
 from latebloom.probes import AbstractProbe
 from latebloom.problems import AbstractProblem
+from latebloom.problems.normal_equations import DENSE, Nearby
 from latebloom.problems.zero_loss import Retracted, linearised, residual_goal, retract
 
 SAFETY, SHORTER, LONGER = 0.9, 0.2, 4.0  # of the step size: on the estimate, and how fast it may change
@@ -26,11 +27,17 @@ SOLVE = 1e-2  # the tolerance of conjugate gradients, relative to that of a step
 NODES = np.array([1 / 2, 3 / 4, 1.0])
 STAGES = np.array([[1 / 2, 0, 0, 0], [0, 3 / 4, 0, 0], [2 / 9, 1 / 3, 4 / 9, 0]])
 EMBEDDED = np.array([7 / 24, 1 / 4, 1 / 3, 1 / 8])
+# The inverse of J D Jᵀ is kept for the steps around a point, up to so many residuals, and made again after a step that
+# took more than so many products: it costs about 250 of them (200 residuals), and saves that many in two steps.
+KEPT, AGED = 1000, 60
 BETWEEN = 1e-6  # |r| of a record between two steps, relative as that of a step
 
 
 class SlowLane(eqx.Module):
-    """Everything that defines one slow flow's arithmetic; `metric` is the diagonal D as one vector, or None."""
+    """Everything that defines one slow flow's arithmetic; `metric` is the diagonal D as one vector, or None.
+
+    `rows` are the residuals that are not zero for ever, None for all.
+    """
 
     problem: AbstractProblem
     penalty: AbstractPenalty
@@ -42,6 +49,7 @@ class SlowLane(eqx.Module):
     until: jax.Array
     residual: jax.Array
     metric: jax.Array | None
+    rows: jax.Array | None
 
     def start(self, first: float, budget: int, cancelled: Callable[[], bool]) -> SlowProgress:
         """Φ(w0), the end of the unregularised flow."""
@@ -58,9 +66,15 @@ class SlowLane(eqx.Module):
     def unravel(self, flat: jax.Array) -> Any:
         return ravel_pytree(self.problem.init())[1](flat)
 
-    def field(self, flat: jax.Array, guess: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """`-(D - D Jᵀ(J D Jᵀ)⁻¹ J D) ∇h`, the multipliers of the constraints, and the cost."""
+    def keep(self, flat: jax.Array) -> Nearby | None:
+        """The inverse of `J D Jᵀ` for the steps around a point, where it is worth its making."""
         here = linearised(self.problem, flat, self.metric)
+        size = here.residual.size if self.rows is None else len(self.rows)
+        return here.keep(self.rows) if here.residual.size > DENSE and size <= KEPT else None
+
+    def field(self, flat: jax.Array, guess: jax.Array, nearby: Nearby | None):
+        """`-(D - D Jᵀ(J D Jᵀ)⁻¹ J D) ∇h`, the multipliers of the constraints, and the cost."""
+        here = linearised(self.problem, flat, self.metric, nearby)
         gradient = ravel_pytree(self.penalty.subgradient(self.unravel(flat)))[0] / self.penalty.strengths[0]
         u, cost = here.solve(here.apply(here.scaled(gradient)), guess, SOLVE * self.rtol)
         return -here.scaled(gradient - here.transpose(u)), u, cost + 1
@@ -81,13 +95,18 @@ class Point(eqx.Module):
 
 
 class SlowProgress(eqx.Module):
-    """A slow flow in progress: the path is known from `before` to `here`; crossings as in `FlowProgress`."""
+    """A slow flow in progress: the path is known from `before` to `here`; crossings as in `FlowProgress`.
+
+    `nearby` is the inverse that is kept, `latest` what the last step took in products.
+    """
 
     params: Any
     before: Point
     here: Point
     proposed: jax.Array
     error: jax.Array
+    nearby: Nearby | None
+    latest: jax.Array
     goal: jax.Array
     residual: jax.Array
     gradients: jax.Array
@@ -111,16 +130,18 @@ def begin(lane: SlowLane, limit: approach.Limit) -> SlowProgress:
     """The start of the slow phase, at the end of the fast one."""
     params, goal = lane.unravel(limit.point), residual_goal(lane.problem, lane.residual)
     nothing = jnp.zeros_like(linearised(lane.problem, limit.point).residual)
-    slope, u, cost = lane.field(limit.point, nothing)
+    nearby = lane.keep(limit.point)
+    slope, u, cost = lane.field(limit.point, nothing, nearby)
     here = Point(jnp.zeros(()), limit.point, slope, u)
     size, speed = jnp.linalg.norm(limit.point), jnp.linalg.norm(slope)
     first = jnp.minimum(0.05 * (size + 1e-3) / jnp.maximum(speed, jnp.finfo(float).tiny), lane.until)
     below = watched(lane, params) <= 0
     none, count = jnp.zeros((), jnp.int64), len(lane.watched)
+    crossings = jnp.where(below[:, None], 0.0, jnp.inf) * jnp.ones((1, 2))
     return SlowProgress(
-        params, here, here, first, jnp.ones(()), jnp.maximum(goal, limit.residual * limit.arrived), limit.residual,
-        limit.gradients + cost, none, none, none, below, jnp.where(below[:, None], 0.0, jnp.inf) * jnp.ones((1, 2)),
-        jnp.full(count, jnp.inf), limit.broken, limit.arrived, limit.stalled,
+        params, here, here, first, jnp.ones(()), nearby, none, jnp.maximum(goal, limit.residual * limit.arrived),
+        limit.residual, limit.gradients + cost, none, none, none, below, crossings, jnp.full(count, jnp.inf),
+        limit.broken, limit.arrived, limit.stalled,
     )  # fmt: skip
 
 
@@ -133,7 +154,7 @@ def hermite(before: Point, here: Point, time: jax.Array) -> jax.Array:
     return (1 - x) * before.flat + x * here.flat + x * (1 - x) * ((1 - x) * a + x * b)
 
 
-def _stages(lane: SlowLane, progress: SlowProgress, h: jax.Array):
+def _stages(lane: SlowLane, progress: SlowProgress, h: jax.Array, nearby: Nearby | None):
     """The four slopes of a step, its end brought back to the set, the multipliers there, and the cost."""
     here, before, nodes = progress.here, progress.before, jnp.asarray(NODES)
     past = here.time - before.time
@@ -142,9 +163,9 @@ def _stages(lane: SlowLane, progress: SlowProgress, h: jax.Array):
     def stage(j, carry):
         slopes, _, trend, spent = carry
         ahead = here.flat + h * jnp.asarray(STAGES)[j] @ slopes
-        landed = retract(lane.problem, ahead, jnp.where(j == 2, progress.goal, jnp.inf), lane.metric)
+        landed = retract(lane.problem, ahead, jnp.where(j == 2, progress.goal, jnp.inf), lane.metric, nearby)
         # The multipliers change slowly: from where they are heading, conjugate gradients have a third less to do.
-        slope, u, cost = lane.field(landed.point, here.multipliers + nodes[j] * trend)
+        slope, u, cost = lane.field(landed.point, here.multipliers + nodes[j] * trend, nearby)
         trend = (u - here.multipliers) / nodes[j]
         return slopes.at[j + 1].set(slope), landed, trend, spent + cost + landed.products
 
@@ -156,6 +177,16 @@ def _stages(lane: SlowLane, progress: SlowProgress, h: jax.Array):
     return slopes, landed, here.multipliers + trend, cost
 
 
+def _refreshed(lane: SlowLane, progress: SlowProgress) -> tuple[Nearby | None, jax.Array | int]:
+    """The inverse that is kept, made again if the last step took many products, and what that costs."""
+    nearby = progress.nearby
+    if nearby is None:
+        return None, 0
+    aged = progress.latest > AGED
+    made = jax.lax.cond(aged, lambda: lane.keep(progress.here.flat), lambda: nearby)
+    return made, jnp.where(aged, len(nearby.inverse), 0)
+
+
 def attempt(lane: SlowLane, progress: SlowProgress) -> SlowProgress:
     """One step of Bogacki and Shampine's method of third order, brought back to the set; accepted or not."""
     here = progress.here
@@ -163,7 +194,8 @@ def attempt(lane: SlowLane, progress: SlowProgress) -> SlowProgress:
     last = 1.0000001 * progress.proposed >= left
     h = jnp.where(last, left, progress.proposed)
     y = here.flat
-    slopes, landed, u, cost = _stages(lane, progress, h)
+    nearby, made = _refreshed(lane, progress)
+    slopes, landed, u, cost = _stages(lane, progress, h, nearby)
     second = y + h * jnp.asarray(EMBEDDED) @ slopes
     scale = lane.atol + lane.rtol * jnp.sqrt(jnp.mean(y**2))
     error = jnp.sqrt(jnp.mean((landed.point - second) ** 2)) / scale
@@ -188,9 +220,11 @@ def attempt(lane: SlowLane, progress: SlowProgress) -> SlowProgress:
         choose(ahead, here),
         jnp.where(keep & last, jnp.maximum(after, progress.proposed), after),
         jnp.where(keep, jnp.maximum(error, 1e-4), progress.error),
+        nearby,
+        cost,
         progress.goal,
         jnp.where(keep, landed.residual, progress.residual),
-        progress.gradients + cost,
+        progress.gradients + cost + made,
         progress.accepted + keep,
         progress.rejected + ~keep,
         jnp.where(keep, 0, progress.streak + 1),
@@ -216,7 +250,7 @@ def advance(lane: SlowLane, progress: SlowProgress, targets: jax.Array, count: j
 
     def record(index, progress, rows):
         between = hermite(progress.before, progress.here, targets[index])
-        onto = retract(lane.problem, between, BETWEEN / lane.residual * progress.goal, lane.metric)
+        onto = retract(lane.problem, between, BETWEEN / lane.residual * progress.goal, lane.metric, progress.nearby)
         exact = targets[index] >= progress.time
         point = lane.unravel(jnp.where(exact, progress.here.flat, onto.point))
         rows = jax.tree.map(lambda t, new: t.at[index].set(new), rows, measure(lane, point))

@@ -87,6 +87,10 @@ class AbstractLeastSquares(AbstractProblem):
     def has_outputs(self) -> bool:
         return True
 
+    def live_residuals(self) -> np.ndarray | None:
+        """The positions of the residuals that are not zero whatever the parameters; None for all of them."""
+        return None
+
     @property
     def label_scale(self) -> float:
         """What a change of a label by one is in the residuals: `√weight` if these are `√weight (f_i - y_i)`."""

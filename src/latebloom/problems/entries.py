@@ -54,6 +54,9 @@ class AbstractEntries(AbstractMatrix):
     def matrix_gradient(self, matrix: jax.Array) -> jax.Array:
         return self.weight * self.turn_back(self.misfit(matrix))
 
+    def live_residuals(self) -> np.ndarray:
+        return np.flatnonzero(np.asarray(self.mask) > 0)
+
     def train_error(self, params: Params) -> jax.Array:
         return relative_norm(self.misfit(self.end_to_end(params)), self.values)
 

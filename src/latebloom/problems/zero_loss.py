@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from latebloom.problems.base import AbstractProblem, Params, require_least_squares
-from latebloom.problems.normal_equations import Linearised
+from latebloom.problems.normal_equations import Linearised, Nearby
 
 RESIDUAL = 1e-10  # |r| at which a point counts as one of zero loss, relative to |r(w0)| where that is above 1
 ROUNDS = 60  # Gauss-Newton steps at most; near the set they converge quadratically and three are enough
@@ -25,11 +25,13 @@ class Retracted(NamedTuple):
     products: jax.Array
 
 
-def linearised(problem: AbstractProblem, flat: jax.Array, metric: jax.Array | None = None) -> Linearised:
+def linearised(
+    problem: AbstractProblem, flat: jax.Array, metric: jax.Array | None = None, nearby: Nearby | None = None
+) -> Linearised:
     """The problem's residuals linearised at all its parameters in one vector."""
     unravel = ravel_pytree(problem.init())[1]
     residuals = require_least_squares(problem, "the zero-loss set").residuals
-    return Linearised.at(lambda w: residuals(unravel(w)), flat, metric)
+    return Linearised.at(lambda w: residuals(unravel(w)), flat, metric, nearby)
 
 
 def tangent_projection(problem: AbstractProblem, params: Params, vector: Params) -> Params:
@@ -52,7 +54,13 @@ def _project(here: Linearised, vector: jax.Array) -> jax.Array:
     return vector - here.transpose(u)
 
 
-def retract(problem: AbstractProblem, flat: jax.Array, tolerance: Any, metric: jax.Array | None = None) -> Retracted:
+def retract(
+    problem: AbstractProblem,
+    flat: jax.Array,
+    tolerance: Any,
+    metric: jax.Array | None = None,
+    nearby: Nearby | None = None,
+) -> Retracted:
     """Gauss-Newton steps of least norm, `w ← w - D Jᵀ(J D Jᵀ)⁻¹ r`, until `|r| ≤ tolerance` or they stop helping.
 
     A step that does not lower `|r|` is shortened to a quarter, one that does is followed by a longer one.
@@ -64,7 +72,7 @@ def retract(problem: AbstractProblem, flat: jax.Array, tolerance: Any, metric: j
 
     def step(carry):
         w, size, products, count, length = carry
-        here = linearised(problem, w, metric)
+        here = linearised(problem, w, metric, nearby)
         u, cost = here.solve(here.residual, tolerance=INEXACT)
         moved = w - length * here.scaled(here.transpose(u))
         after = residual_size(problem, moved)
