@@ -195,7 +195,7 @@ def draw_accuracy(axis: Axes, evidence: Evidence) -> None:
     relu_net.finish_accuracy(axis, 1 / size.modulus, left=1e-3 * float(run["step"][-1]) / 4)
     axis.text(0.02, 1 / size.modulus + 0.02, "chance", transform=axis.get_yaxis_transform(), fontsize=6)
     axis.set_title(f"$p$ = {size.modulus}, $h$ = {size.width:,}")
-    axis.legend(loc="center left")
+    axis.legend(loc="center", bbox_to_anchor=(0.58, 0.5), handlelength=1)
 
 
 def draw_norm(axis: Axes, evidence: Evidence) -> None:
@@ -210,7 +210,7 @@ def draw_norm(axis: Axes, evidence: Evidence) -> None:
     axis.set_xlim(left=1e-3 * float(run["step"][-1]) / 4)
     axis.set_xlabel("step (time / 0.002)")
     axis.set_ylabel("loss, norm")
-    axis.legend(loc="lower left")
+    axis.legend(loc="center left", handlelength=1, fontsize=6)
 
 
 def draw_check(axis: Axes, evidence: Evidence) -> None:
@@ -223,7 +223,7 @@ def draw_check(axis: Axes, evidence: Evidence) -> None:
     axis.plot([], [], color=GREY, linewidth=0.9, label=f"rtol {TIGHTER * relu_net.RTOL:g}")
     relu_net.finish_accuracy(axis, 1 / SMALL.modulus, left=1e-3 * float(loose["step"][-1]) / 4)
     axis.set_title(f"tolerances, $p$ = {SMALL.modulus}, $h$ = {SMALL.width}")
-    axis.legend(loc="center left")
+    axis.legend(loc="center", bbox_to_anchor=(0.58, 0.5), handlelength=1, fontsize=6)
 
 
 def draw(evidence: Evidence) -> Figure:

@@ -135,7 +135,7 @@ def draw_law(axis: Axes, evidence: Evidence) -> None:
     axis.set_yscale("log")
     axis.set_xlabel(r"weight decay $\lambda$")
     axis.set_ylabel("steps to the transition")
-    axis.legend(loc="lower left")
+    axis.legend(loc="upper right", fontsize=6)
 
 
 def draw_ends(axis: Axes, evidence: Evidence) -> None:
@@ -153,9 +153,9 @@ def draw_ends(axis: Axes, evidence: Evidence) -> None:
 
 def draw(evidence: Evidence) -> Figure:
     figure, (curves, law, ends) = canvas(1, 3, height=2.2)
-    names = {rf"$\lambda$ = {decay:g}": evidence.runs[name_of(decay)] for decay in decays(evidence.request)}
+    names = {rf"$\lambda$ = {decay:.0e}": evidence.runs[name_of(decay)] for decay in decays(evidence.request)}
     relu_net.draw_accuracies(curves, names, 1 / size_of(evidence.request).modulus)
-    curves.legend(loc="center left", title="test (train dotted)", title_fontsize=6, fontsize=6)
+    curves.legend(loc="upper left", title="test (train dotted)", title_fontsize=6, fontsize=6, handlelength=1)
     draw_law(law, evidence)
     draw_ends(ends, evidence)
     return figure
