@@ -101,9 +101,9 @@ def half_way_step(run: Run) -> float | None:
 def balance(run: Run) -> float:
     """`-θ·∇F / λ|θ|²` at the end, from the norm: 0 while the weights only shrink, 1 where the loss holds them.
 
-    `d log|θ|² / d(λt) = -2 (1 - balance)`, over the last tenth of the time; the gradient itself jumps at the kinks.
+    `d log|θ|² / d(λt) = -2 (1 - balance)`, over the last third of the time; the gradient itself jumps at the kinks.
     """
-    late = run["slow_time"] >= 0.9 * run["slow_time"][-1]
+    late = run["slow_time"] >= 0.67 * run["slow_time"][-1]
     slow, norm = run["slow_time"][late], run["l2_norm"][late]
     return 1 + float(np.log(norm[-1] / norm[0]) / (slow[-1] - slow[0]))
 
