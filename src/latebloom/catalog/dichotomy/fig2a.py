@@ -69,11 +69,18 @@ def delay(evidence: Evidence) -> float | None:
     return None if late is None or early is None else late / early
 
 
+def generalises(evidence: Evidence) -> Measured:
+    """The best test accuracy, and the last; near the end units on kinks make it flicker."""
+    error = main(evidence)["test_error"]
+    best, last = float(error.min()), float(error[-1])
+    return Measured([1 - best, 1 - last], best <= size_of(evidence.request).generalised and last <= 0.1)
+
+
 def width(evidence: Evidence) -> Measured:
     """The time at which three quarters of the test pairs are right over that at which a quarter is."""
     run = main(evidence)
     ends = [when_falls(run, run["test_error"], level) for level in (0.75, 0.25)]
-    return at_most(None if ends[0] is None or ends[1] is None else ends[1] / ends[0], 3.0)
+    return at_most(None if ends[0] is None or ends[1] is None else ends[1] / ends[0], 2.5)
 
 
 def as_printed(evidence: Evidence) -> Measured:
@@ -91,7 +98,7 @@ def tolerance_is_enough(evidence: Evidence) -> Measured:
     late = [half_way(run) for run in (loose, tight)]
     pairs = np.array([early, late], dtype=float)  # None becomes NaN
     gaps = np.log(pairs[:, 0] / pairs[:, 1])
-    return Measured(gaps.tolist(), bool(np.all(np.abs(gaps) <= 0.2)))
+    return Measured(gaps.tolist(), bool(np.all(np.abs(gaps) <= 0.15)))
 
 
 def few_gradients(evidence: Evidence) -> Measured:
@@ -134,18 +141,15 @@ CLAIMS = (
         "generalises",
         "The test accuracy becomes 100 %.",
         "Section 2, Figure 2a",
-        "at least 0.99 of the test pairs right at some time, and at least 0.9 at the end",
-        lambda e: Measured(
-            [float(1 - main(e)["test_error"].min()), 1 - main(e).final["test_error"]],
-            bool(main(e)["test_error"].min() <= 0.01 and main(e).final["test_error"] <= 0.1),
-        ),
-        rate=0.6,
+        "at least 0.99 of the test pairs right at some time (reduced size: 0.95), and at least 0.9 at the end",
+        generalises,
+        rate=0.8,
     ),
     Claim(
         "sudden",
         "It jumps suddenly.",
         "Section 2, Figure 2a",
-        "from a quarter to three quarters within a factor 3 of time",
+        "from a quarter to three quarters within a factor 2.5 of time",
         width,
     ),
     Claim(
@@ -174,7 +178,7 @@ CLAIMS = (
         "tolerance-is-enough",
         "Tolerances of a third give the same transitions, at the reduced size.",
         "ours",
-        "logarithms of the ratios of both transition times within 0.2",
+        "logarithms of the ratios of both transition times within 0.15",
         tolerance_is_enough,
     ),
     Claim(
