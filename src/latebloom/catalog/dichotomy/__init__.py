@@ -3,6 +3,9 @@
 from latebloom.catalog.dichotomy import (
     fig1a,
     fig1b,
+    fig2a,
+    fig2b,
+    fig2c,
     fig3,
     label_noise,
     sample_complexity,
@@ -18,6 +21,9 @@ PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit B
 MODULES = (
     fig1a,
     fig1b,
+    fig2a,
+    fig2b,
+    fig2c,
     fig3,
     thm3_4,
     thm3_5,
