@@ -61,7 +61,7 @@ def test_unordered_pairs(name):
 
 @pytest.mark.parametrize("name", ["division", "divide_or_subtract"])
 def test_division_needs_a_prime(name):
-    with pytest.raises(InputError, match="modulus=12 is not allowed.*prime modulus; use modulus=11 or 13"):
+    with pytest.raises(InputError, match=r"modulus=12 is not allowed.*prime modulus; use modulus=11 or 13"):
         ModularTable(12, name)
 
 

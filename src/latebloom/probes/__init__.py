@@ -3,7 +3,7 @@
 from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
-from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.errors import TestError, TrainError, TrainLogLoss, TrainLoss
 from latebloom.probes.fill_in import FillIn
 from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
@@ -32,6 +32,7 @@ TABLE: dict[str, type[Record]] = {
     cls.name(): cls
     for cls in (
         TrainLoss,
+        TrainLogLoss,
         TrainError,
         TestError,
         Norm,
@@ -100,6 +101,7 @@ __all__ = [
     "TestError",
     "TrainAccuracy",
     "TrainError",
+    "TrainLogLoss",
     "TrainLoss",
     "Trajectory",
     "VectorL1",
