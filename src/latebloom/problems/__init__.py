@@ -25,6 +25,7 @@ from latebloom.problems.matrix_completion import MatrixCompletion
 from latebloom.problems.matrix_regression import MatrixRegression
 from latebloom.problems.matrix_sensing import MatrixSensing
 from latebloom.problems.modular import ModularTable
+from latebloom.problems.modular_classifier import ModularClassifier
 from latebloom.problems.modular_net import ModularNet
 from latebloom.problems.multiplication_table import MultiplicationTable
 from latebloom.problems.observed_entries import ObservedEntries
@@ -63,6 +64,7 @@ __all__ = [
     "MatrixCompletion",
     "MatrixRegression",
     "MatrixSensing",
+    "ModularClassifier",
     "ModularNet",
     "ModularTable",
     "MultiplicationTable",

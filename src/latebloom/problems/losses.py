@@ -65,7 +65,10 @@ def _margin(outputs: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def _cross_entropy_slope(outputs: jax.Array, labels: jax.Array) -> jax.Array:
-    return jax.nn.softmax(outputs, axis=-1) - jax.nn.one_hot(labels, outputs.shape[-1], dtype=outputs.dtype)
+    """The softmax, and at the label minus the sum of the others: 1 - p_y would cancel once the loss is small."""
+    own = jnp.arange(outputs.shape[-1]) == labels[..., None]
+    others = jnp.where(own, 0.0, jax.nn.softmax(outputs, axis=-1))
+    return jnp.where(own, -jnp.sum(others, axis=-1, keepdims=True), others)
 
 
 # Labels are ±1 for the logistic and the exponential loss, whole numbers from 0 for cross-entropy.

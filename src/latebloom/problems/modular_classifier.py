@@ -1,0 +1,189 @@
+"""A two-layer ReLU network on pairs of one-hot vectors that learns modular arithmetic by cross-entropy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from latebloom.errors import InputError, LatebloomWarning, check_choice, check_count, check_number
+from latebloom.problems.labelled import PARTS, AbstractLabelled
+from latebloom.problems.losses import cross_entropy
+from latebloom.problems.modular import ModularTable
+from latebloom.problems.two_parts import FIRST, SECOND
+from latebloom.record import DERIVED
+from latebloom.seeds import check_seed, generator
+
+BIAS = "bias"
+SECONDS = ("he", "zero")
+PRECISIONS = ("float64", "float32")
+ROOM = 1e-6  # of the largest float for the squared norm of the start: products with it must be finite as well
+
+
+class ModularClassifier(AbstractLabelled):
+    """`f(a, b) = max(U_a + V_b + c, 0) W`, scores of the results of an operation modulo `modulus`; mean cross-entropy.
+
+    The paper's `W_2 ReLU(W_1 x + b_1)` on the concatenation x of two one-hot vectors, with a first bias and no second,
+    so that it is homogeneous of degree 2. Parameters: `first` (2 modulus, width), U above V; `bias` (width,) c; and
+    `second` (width, modulus) W. The loss is `F = Σ_i log Σ_j e^{f_j - f_y} / n`. Errors are shares of wrong rows,
+    exactly 0 once the largest score of every row is at its label. The derivative of ReLU at 0 is taken as 0.
+
+    - `operation`, `ordered`, `train_share`, `seed`: the table and its split, see `ModularTable`.
+    - `init_scale`: α, which multiplies the whole start of He et al.: U and V of variance 1/modulus (2 over 2 modulus
+      inputs), W of variance 2/width, c zero.
+    - `second`: how W starts, "he" as above, or "zero", so that the outputs start at 0 for any α.
+    - `precision`: "float32" halves the time of a gradient, and is enough for a flow with tolerances above 1e-3.
+    - `init_seed` draws the start (None for `seed`): runs can share the data.
+
+    >>> problem = ModularClassifier(modulus=7, width=24, train_share=0.6)
+    >>> params = problem.init()
+    >>> {name: leaf.shape for name, leaf in params.items()}
+    {'first': (14, 24), 'bias': (24,), 'second': (24, 7)}
+    >>> zero = ModularClassifier(modulus=7, width=24, train_share=0.6, second="zero")
+    >>> round(float(jnp.exp(zero.loss(zero.init()))), 12)  # all seven answers are as likely
+    7.0
+
+    Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Section 2, Equation 1.
+    """
+
+    modulus: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+    operation: str = eqx.field(static=True)
+    ordered: bool = eqx.field(static=True)
+    train_share: float
+    init_scale: float
+    second: str = eqx.field(static=True)
+    precision: str = eqx.field(static=True)
+    seed: int
+    init_seed: int
+    operands: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+    results: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+    start: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+
+    def __init__(
+        self,
+        modulus: int = 97,
+        width: int = 1024,
+        *,
+        operation: str = "addition",
+        ordered: bool = True,
+        train_share: float = 0.4,
+        init_scale: float = 1.0,
+        second: str = "he",
+        precision: str = "float64",
+        seed: int = 0,
+        init_seed: int | None = None,
+    ):
+        self.width = check_count("width", width)
+        self.init_scale = check_number("init_scale", init_scale, above=0)
+        self.second = check_choice("start of the second layer", second, SECONDS)
+        self.precision = check_choice("precision", precision, PRECISIONS)
+        self.seed = check_seed(seed)
+        self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
+        table = ModularTable(modulus, operation, ordered=bool(ordered), train_share=train_share, seed=self.seed)
+        self.modulus, self.operation, self.ordered = table.modulus, table.operation, table.ordered
+        self.train_share = float(train_share)
+        warn_unseen(table)
+        # In the order of the table: rows with the same a are neighbours, and gathering them is quicker.
+        rows = {"train": np.sort(table.train), "test": np.sort(table.test)}
+        self.operands = {part: jnp.asarray(table.pairs[rows[part]], jnp.int32) for part in PARTS}
+        self.results = {part: jnp.asarray(table.results[rows[part]], jnp.int32) for part in PARTS}
+        self.start = self._start()
+
+    def _start(self) -> dict[str, jax.Array]:
+        random = generator(self.init_seed, "init")
+        first = random.normal(size=(2 * self.modulus, self.width)) / np.sqrt(self.modulus)
+        second = random.normal(size=(self.width, self.modulus)) * np.sqrt(2 / self.width)
+        if self.second == "zero":
+            second = np.zeros_like(second)
+        norm = float(np.hypot(np.linalg.norm(first), np.linalg.norm(second)))
+        limits = np.finfo(self.precision)
+        least, most = np.sqrt(float(limits.tiny) / ROOM) / norm, np.sqrt(float(limits.max) * ROOM) / norm
+        if not least <= self.init_scale <= most:
+            other = "" if self.precision == "float64" else ', or precision="float64"'
+            raise InputError(
+                f"init_scale={self.init_scale:g} is not allowed: the squared norm of the start would be no "
+                f"{self.precision}; use one between {least:.0e} and {most:.0e}{other}"
+            )
+        parts = {FIRST: first, BIAS: np.zeros(self.width), SECOND: second}
+        return {name: jnp.asarray(self.init_scale * leaf, self.precision) for name, leaf in parts.items()}
+
+    def init(self) -> dict[str, jax.Array]:
+        return self.start
+
+    def hidden(self, params: Any, part: str) -> jax.Array:
+        """`max(U_a + V_b + c, 0)`, a row a pair of `part`: rows are gathered, one-hot vectors never made."""
+        pairs = self.operands[part]
+        return jax.nn.relu(params[FIRST][pairs[:, 0]] + params[FIRST][self.modulus + pairs[:, 1]] + params[BIAS])
+
+    def scores(self, params: Any, part: str) -> jax.Array:
+        return self.hidden(params, part) @ params[SECOND]
+
+    def labels(self, part: str) -> jax.Array:
+        return self.results[part]
+
+    def outputs(self, params: Any) -> jax.Array:
+        return self.scores(params, "train").ravel()
+
+    def margins(self, params: Any) -> jax.Array:
+        """`f_y - max_{j≠y} f_j` on the training pairs: a pair is right if it is positive."""
+        scores, labels = self.scores(params, "train"), self.results["train"][:, None]
+        others = jnp.where(jnp.arange(self.modulus) == labels, -jnp.inf, scores)
+        return jnp.take_along_axis(scores, labels, axis=1)[:, 0] - jnp.max(others, axis=1)
+
+    def loss(self, params: Any) -> jax.Array:
+        return cross_entropy.mean(self.scores(params, "train"), self.results["train"])
+
+    def log_loss(self, params: Any) -> jax.Array:
+        """The logarithm of the loss, also where the loss is below every float."""
+        return cross_entropy.log_loss(self.scores(params, "train"), self.results["train"])
+
+    def gradient(self, params: Any) -> dict[str, jax.Array]:
+        hidden = self.hidden(params, "train")
+        slopes = cross_entropy.slope(hidden @ params[SECOND], self.results["train"]) / len(hidden)
+        return self.pull_back(params, hidden, slopes)
+
+    def pull_back(self, params: Any, hidden: jax.Array, slopes: jax.Array) -> dict[str, jax.Array]:
+        """`Σ_ij slopes_ij ∇f_j(a_i, b_i)` over the training pairs, given their `hidden` units."""
+        pairs = self.operands["train"]
+        back = jnp.where(hidden > 0, slopes @ params[SECOND].T, 0)
+        first = jnp.zeros_like(params[FIRST]).at[pairs[:, 0]].add(back).at[self.modulus + pairs[:, 1]].add(back)
+        # Every pair has one first operand, so that the sum over those is the sum over pairs.
+        return {FIRST: first, BIAS: jnp.sum(first[: self.modulus], axis=0), SECOND: hidden.T @ slopes}
+
+    def train_error(self, params: Any) -> jax.Array:
+        return self.wrong(params, "train")
+
+    def test_error(self, params: Any) -> jax.Array:
+        return self.wrong(params, "test")
+
+    @property
+    def has_outputs(self) -> bool:
+        return True
+
+    @property
+    def degree(self) -> int:
+        return 2
+
+
+def warn_unseen(table: ModularTable) -> None:
+    """Names the results and operands of the test pairs that no training pair has: nothing is learnt about them."""
+    columns = {"result": table.results}
+    if table.ordered:  # where (a, b) and (b, a) are one row, the last residue is a first operand only once
+        columns |= {"first operand": table.pairs[:, 0], "second operand": table.pairs[:, 1]}
+    missing = []
+    for what, values in columns.items():
+        unseen = np.setdiff1d(values, values[table.train])
+        if len(unseen):
+            missing.append(f"{what} {', '.join(map(str, unseen[:5]))}{', …' * (len(unseen) > 5)}")
+    if missing:
+        warnings.warn(
+            f"no training pair has {' or '.join(missing)}: test pairs that have cannot be learnt; raise train_share "
+            "or use another seed",
+            LatebloomWarning,
+            stacklevel=3,
+        )
