@@ -8,8 +8,9 @@ from latebloom.probes.fill_in import FillIn
 from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
+from latebloom.probes.health import SoftmaxCollapse, ZeroSumDefect
 from latebloom.probes.kernel import KernelDrift
-from latebloom.probes.margin import DirectionCosine, KktAngle, NormalisedMargin
+from latebloom.probes.margin import DirectionCosine, HomogeneousMargin, KktAngle, NormalisedMargin
 from latebloom.probes.matrix import (
     EffectiveRank,
     LayerBalance,
@@ -62,6 +63,9 @@ TABLE: dict[str, type[Record]] = {
         KernelDrift,
         NormalisedMargin,
         KktAngle,
+        HomogeneousMargin,
+        SoftmaxCollapse,
+        ZeroSumDefect,
     )
 }
 
@@ -82,6 +86,7 @@ __all__ = [
     "FourierSpread",
     "FunctionValues",
     "GradientRatio",
+    "HomogeneousMargin",
     "KKTResidual",
     "KernelDrift",
     "Kinks",
@@ -94,6 +99,7 @@ __all__ = [
     "OffSupportNorm",
     "PenaltyValue",
     "SingularValues",
+    "SoftmaxCollapse",
     "SubspaceAngles",
     "SupportNorm",
     "TangentCosine",
@@ -105,4 +111,5 @@ __all__ = [
     "TrainLoss",
     "Trajectory",
     "VectorL1",
+    "ZeroSumDefect",
 ]
