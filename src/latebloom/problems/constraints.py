@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 
 from latebloom.errors import CapabilityError
 from latebloom.problems.base import AbstractProblem, Params
@@ -26,7 +27,7 @@ def margin_constraints(problem: AbstractProblem, who: str) -> Callable[[Params],
     if isinstance(problem, AbstractLabelled) and problem.labelled:
         return lambda params: problem.class_margins(params).ravel()
     if isinstance(problem, DiagonalClassifier):
-        return problem.margins
+        return lambda params: jnp.ravel(problem.margins(params))
     raise CapabilityError(
         f"{who} needs a classifier (DiagonalClassifier, ModularClassifier); {type(problem).__name__} is none: "
         "for a regression use kernel_regime or the probe KKTResidual"
