@@ -76,7 +76,7 @@ def test_independent_several_classes_against_cvxpy(found):
     program = cp.Problem(cp.Minimize(cp.sum_squares(h)), [features @ h >= 1])
     program.solve(solver=cp.CLARABEL)
     assert found.value == pytest.approx(np.sqrt(float(np.asarray(program.value))), rel=1e-6)
-    np.testing.assert_allclose(found.solution, h.value, atol=1e-5)
+    np.testing.assert_allclose(found.solution, np.asarray(h.value), atol=1e-5)
 
 
 def test_certificate_is_of_the_returned_point(found):

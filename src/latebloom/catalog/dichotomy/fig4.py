@@ -252,8 +252,10 @@ CLAIMS = (
 
 
 def draw_accuracies(axis: Axes, run: Run, times: np.ndarray) -> None:
-    axis.plot(times, 1 - run["train_error"][1:], color=TRAIN, label="train")
-    axis.plot(times, 1 - run["test_error"][1:], color=TEST, label="test")
+    """Against some first records of a clock."""
+    shown = slice(1, len(times) + 1)
+    axis.plot(times, 1 - run["train_error"][shown], color=TRAIN, label="train")
+    axis.plot(times, 1 - run["test_error"][shown], color=TEST, label="test")
     axis.set_ylim(-0.03, 1.05)
     axis.set_ylabel("accuracy")
 
@@ -278,15 +280,15 @@ def draw_angles(axis: Axes, evidence: Evidence) -> None:
     ends = [float(decades(evidence.runs[name])[-1]) for name in (EARLY, LONG)]
     both = [averaged(evidence, name) for name in (EARLY, LONG)]
     axis.plot(ends, both, "o--", color=NORM, linewidth=0.9, label=rf"average while $|\theta|$ grows by {GROWTH:.0%}")
-    axis.set_ylim(0, 1.25)
+    axis.set_ylim(0, 1.05)
     axis.set_ylabel(r"$1-\cos$ with $\theta$")
-    axis.legend(loc="upper left", bbox_to_anchor=(0.0, 0.8))
+    axis.legend(loc="center right", bbox_to_anchor=(1.0, 0.6))
 
 
 def draw(evidence: Evidence) -> Figure:
     run = evidence.runs[LONG]
     figure, (short, long, margin, angle) = canvas(2, 2, height=2.0)
-    draw_accuracies(short, run, np.exp(np.minimum(run["log_time"][1:], 700.0)))
+    draw_accuracies(short, run, 10.0 ** decades(run)[decades(run) < 110])
     short.set_xscale("log")
     short.set_xlim(1e-1, 1e100)
     short.set_xlabel("time $t$")
