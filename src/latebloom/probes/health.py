@@ -112,7 +112,7 @@ def unhealthy(run: Run) -> str | None:
         "zero_sum_defect": (lambda v: v > DEFECT, f"the gradient's zero-sum defect is above {DEFECT:g}"),
     }
     for column, (fails, sentence) in limits.items():
-        bad = np.flatnonzero(fails(run[column])) if column in run.columns else ()
+        bad = np.flatnonzero(fails(run.columns.get(column, np.zeros(0))))
         if len(bad):
             when = f"{run.clock.replace('_', ' ')} {run[run.clock][bad[0]]:,.6g}"
             return f"theory withheld: from {when} on {sentence}"

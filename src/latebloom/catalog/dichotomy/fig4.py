@@ -24,6 +24,7 @@ LARGE: dict[str, Any] = {"modulus": 97, "width": 1024, "train_share": 0.4}
 STEPS, LARGE_STEPS = 30_000, 400_000
 LONG, EARLY = "to the end", "until it fits"
 PRINTED = (1e2, 1e4)  # exponents of ten between which the test accuracy rises in the paper
+FLOWING = 20.0  # an exponent of ten up to which η |∇ log L|² is small
 GROWTH = 0.3  # of the norm, over which gradients are averaged
 NOTHING = 1e-9  # a share of wrong rows below that of one row: none
 
@@ -102,9 +103,9 @@ def exponentially_longer(evidence: Evidence) -> Measured:
     return at_least(half * np.log(10) / found.log_time if known else None, 30.0)  # type: ignore[union-attr, operator]
 
 
-def largest_drop(run: Run) -> float:
+def largest_drop(run: Run, until: float = np.inf) -> float:
     """How far the normalised margin falls below what it had reached, as a share, once all training pairs are right."""
-    margin = run["homogeneous_margin"][run["train_error"] == 0]
+    margin = run["homogeneous_margin"][1:][(run["train_error"][1:] == 0) & (decades(run) <= until)]
     return float(np.max(1 - margin / np.maximum.accumulate(margin)))
 
 
@@ -146,7 +147,7 @@ def follows_law(evidence: Evidence) -> Measured:
     run = evidence.runs[LONG]
     _, ratio = law(run)
     gap = np.abs(ratio / run["homogeneous_margin"][run["log_time"] > 10] - 1)
-    return at_most(float(np.median(gap[len(gap) // 2 :])), 0.25)
+    return at_most(float(np.median(gap[len(gap) // 2 :])) if len(gap) else None, 0.25)
 
 
 def healthy(evidence: Evidence) -> Measured:
@@ -216,6 +217,14 @@ CLAIMS = (
         "flow when it passes 1, whatever η is",
         lambda e: at_most(largest_drop(e.runs[LONG]), 0.01),
         documented=False,
+    ),
+    Claim(
+        "margin-is-monotone-at-first",
+        "Corrected: it grows monotonically as long as the steps are close to the flow.",
+        "Lyu and Li (2020)",
+        f"largest fall below what was reached at most 1 %, up to t = 10^{FLOWING:g}",
+        lambda e: at_most(largest_drop(e.runs[LONG], FLOWING), 0.01),
+        rate=0.75,
     ),
     Claim(
         "margin-is-log-t-over-norm",
@@ -307,7 +316,7 @@ def draw(evidence: Evidence) -> Figure:
 EXPERIMENT = Experiment(
     id="dichotomy/fig4",
     title="Grokking without weight decay: margin maximisation on modular addition",
-    claim="With learning rate η/L(θ) and no weight decay the network fits by t = 10^3 and generalises between "
+    claim="With learning rate η/L(θ) and no weight decay the network fits by t = 10^3, and generalises between "
     "t = 10^(10^2) and 10^(10^4).",
     source="Appendix B.1, Figure 4",
     seconds=12,
@@ -325,6 +334,9 @@ EXPERIMENT = Experiment(
     notes=(
         "Time is the sum of learning rates, as in the paper; its exponents are of ten (log_time is natural: divide by "
         "log 10). Read as e^(10^2) to e^(10^4) the sentence holds as well.",
+        "The paper does not print η. With η = 0.01 the steps leave the flow later, the margin falls by 6 % instead of "
+        "22 %, and half of the test pairs are right at t = 10^940 and 10^430 (seeds 0 and 1), not 10^290 and 10^240.",
+        "--full is the paper's size: about a day, estimated from the time of a step; it was not run to the end here.",
         "A width of 64 or 70 % of the pairs make the rise ten times later in log t and leave the printed range.",
     ),
 )
