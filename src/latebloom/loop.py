@@ -64,9 +64,10 @@ class Progress(eqx.Module):
     done: jax.Array
 
 
-def measure(lane: Lane, params: Any) -> dict[str, jax.Array]:
-    """Every probe at these parameters."""
-    return {probe.column: probe.measure(lane.problem, lane.penalty, params) for probe in lane.probes}
+def measure(lane: Lane, point: Point) -> dict[str, jax.Array]:
+    """Every probe at this point, and the clocks that the method keeps."""
+    probed = {probe.column: probe.measure(lane.problem, lane.penalty, point.params) for probe in lane.probes}
+    return probed | lane.method.clocks(point.state)
 
 
 def run_to(lane: Lane, point: Point, step: jax.Array) -> Point:
@@ -90,7 +91,7 @@ def _begin(lane: Lane) -> Progress:
 
 def _record(lane: Lane, progress: Progress, point: Point) -> tuple[Progress, dict[str, jax.Array]]:
     """The progress after a record at `point`, and its row."""
-    row = measure(lane, point.params)
+    row = measure(lane, point)
     values = [probe.measure(lane.problem, lane.penalty, point.params) for probe in lane.watched]
     below = jnp.stack([v <= t for v, t in zip(values, lane.thresholds, strict=True)]) if values else progress.below
     loss = lane.problem.loss(point.params)
@@ -106,7 +107,7 @@ def _record(lane: Lane, progress: Progress, point: Point) -> tuple[Progress, dic
 
 def _advance(lane: Lane, progress: Progress, targets: jax.Array, count: jax.Array, stop: jax.Array):
     """Runs through the first `count` of `targets`, recording at each, then on to `stop`."""
-    empty = jax.eval_shape(measure, lane, progress.point.params)
+    empty = jax.eval_shape(measure, lane, progress.point)
     rows = jax.tree.map(lambda leaf: jnp.full((CAPACITY, *leaf.shape), jnp.nan), empty)
 
     def go_on(carry):

@@ -48,6 +48,7 @@ class Milestone:
     - `lost`: the record at which the value was found above the threshold again, if it was.
     - `censored`: the run ended without a crossing; then the milestone is later than `last_step`, if ever.
     - `clock`: what the numbers count, "step" in `train`, "time" in a flow, "slow_time" in a slow flow.
+    - `log_time`: the natural logarithm of the time of the first crossing, in a run that keeps it.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Milestone:
     lost: float | None
     last_step: float
     clock: str = "step"
+    log_time: float | None = None
 
     @property
     def censored(self) -> bool:
@@ -89,7 +91,9 @@ class Milestone:
         steps = when if self.clock == "step" else when / learning_rate if learning_rate else None
         times = when if self.clock == "time" else when * (learning_rate or 1.0)
         slow = {"step": None, "time": None, "slow_time": when}
-        return (slow if self.clock == "slow_time" else {"step": steps, "time": times}) | {
+        logs = {"step": steps, "time": _exponential(self.log_time), "log_time": self.log_time}
+        plain = {"step": steps, "time": times} if self.log_time is None else logs
+        return (slow if self.clock == "slow_time" else plain) | {
             "bracket": list(self.first.bracket),
             "pinned": self.first.pinned,
             "threshold": self.threshold,
@@ -105,6 +109,7 @@ class Milestone:
         low, high = self.first.bracket
         bracket = "" if self.first.pinned else f" [{self._show(low)}, {self._show(high)}]"
         where = f"{self.name} at {self._at(self.first.step)}{bracket}"
+        where += "" if self.log_time is None else f" (log time {self.log_time:.5g})"
         return where if self.lost is None else f"{where}, lost again by {self._at(self.lost)}"
 
     def _at(self, when: float) -> str:
@@ -197,6 +202,19 @@ def pin(milestone: Milestone, *, first: int, stable: int) -> Milestone:
     held = {kind: getattr(milestone, kind) for kind, step in exact.items() if step >= 0}
     pinned = {kind: replace(c, step=exact[kind], pinned=True) for kind, c in held.items() if c is not None}
     return replace(milestone, **pinned)
+
+
+def with_log_time(milestone: Milestone, steps: np.ndarray, log_times: np.ndarray) -> Milestone:
+    """The milestone with the log time of the record at its first crossing."""
+    if milestone.first is None:
+        return milestone
+    row = min(int(np.searchsorted(steps, milestone.first.step)), len(steps) - 1)
+    return replace(milestone, log_time=float(log_times[row]))
+
+
+def _exponential(log_time: float | None) -> float | None:
+    """The time itself, where it is a float."""
+    return float(np.exp(log_time)) if log_time is not None and log_time < np.log(np.finfo(float).max) else None
 
 
 def from_json(data: dict[str, Any] | None) -> Milestone | None:

@@ -28,7 +28,8 @@ class Run:
 
     `columns` holds `step`, `time = step · learning_rate`, `slow_time = strength · time` (one strength)
     and a column for every probe; vector probes are matrices with a row a record. A flow has `step = time /
-    learning_rate` only if it was told a learning rate; a slow flow has `slow_time` only.
+    learning_rate` only if it was told a learning rate; a slow flow has `slow_time` only. A method whose time overflows
+    (LogLossDescent) has `log_time`, the natural logarithm of its time, instead of `time`.
     """
 
     configuration: dict[str, Any]

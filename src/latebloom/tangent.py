@@ -18,6 +18,7 @@ from latebloom.problems.base import Params
 Function = Callable[[Params], jax.Array]
 
 DENSE = 1_500  # outputs, up to which the kernel is formed; beyond, it is only multiplied with
+TOGETHER = 64  # rows of the Jacobian that are pulled back at once
 RANK_TOLERANCE = 1e-12  # eigenvalues of the kernel below this share of the largest are zero: features are dependent
 
 
@@ -29,6 +30,18 @@ def tangent_features(function: Function, params: Params) -> jax.Array:
     """
     jacobian = jax.jacrev(lambda p: function(p).ravel())(params)
     return jnp.concatenate([leaf.reshape(leaf.shape[0], -1) for leaf in jax.tree.leaves(jacobian)], axis=1)
+
+
+def tangent_rows(function: Function, params: Params, rows: jax.Array) -> jax.Array:
+    """Some rows of the Jacobian, a few at a time: all of them at once would need their backward passes in memory.
+
+    >>> tangent_rows(lambda w: jnp.array([w[0] * w[1], w[1]]), jnp.array([2.0, 3.0]), jnp.array([1])).tolist()
+    [[0.0, 1.0]]
+    """
+    value, back = jax.vjp(lambda p: function(p).ravel(), params)
+    pull = lambda row: back(jnp.zeros_like(value).at[row].set(1))[0]  # noqa: E731
+    found = jax.lax.map(pull, rows, batch_size=TOGETHER)
+    return jnp.concatenate([leaf.reshape(len(rows), -1) for leaf in jax.tree.leaves(found)], axis=1)
 
 
 def tangent_maps(function: Function, params: Params) -> tuple[Callable[[Any], jax.Array], Callable[[jax.Array], Any]]:

@@ -30,7 +30,7 @@ from latebloom.run import Run
 from latebloom.schedule import PER_DECADE, log_spaced
 
 EVENTS = ("memorised", "generalised")
-CLOCKS = ("step", "time", "slow_time")
+CLOCKS = ("step", "time", "slow_time", "log_time")
 ENGINE = 2  # raised when the numbers of an unchanged configuration change: stored runs of older engines are not served
 
 T = TypeVar("T")
@@ -237,8 +237,11 @@ def _learning_rate(method: AbstractMethod) -> float:
 
 def _assemble(job: Job, result: LaneResult, seconds: float) -> Run:
     columns = result.columns()
-    columns = _clocks(columns["step"], job) | {name: v for name, v in columns.items() if name != "step"}
+    clocks = _clocks(columns, job)
+    columns = clocks | {name: values for name, values in columns.items() if name not in clocks}
     found = [replace(seen, name=watch.name) for seen, watch in zip(result.milestones, job.watches, strict=True)]
+    if "log_time" in columns:
+        found = [milestones.with_log_time(one, columns["step"], columns["log_time"]) for one in found]
     sharp = milestones.sharpness(columns["step"], columns["test_error"], found[0], found[1])
     measured = job.problem.has_test
     return Run(
@@ -247,11 +250,19 @@ def _assemble(job: Job, result: LaneResult, seconds: float) -> Run:
         params=None if result.point is None else jax.tree.map(np.asarray, result.point.params),
         outcome=_outcome(job, int(columns["step"][-1]), result),
         milestones=Milestones(found[0], found[1] if measured else None, sharp if measured else None),
-        provenance=provenance(seconds, result.steps_run) | {"learning_rate": _learning_rate(job.method)},
+        provenance=provenance(seconds, result.steps_run) | {"learning_rate": _constant_rate(job.method, columns)},
     )
 
 
-def _clocks(steps: np.ndarray, job: Job) -> Rows:
+def _constant_rate(method: AbstractMethod, columns: Rows) -> float | None:
+    """What turns steps into times; None where the method keeps the time itself."""
+    return None if "log_time" in columns else _learning_rate(method)
+
+
+def _clocks(columns: Rows, job: Job) -> Rows:
+    steps = columns["step"]
+    if "log_time" in columns:  # the method's own; its exponential overflows
+        return {"step": steps, "log_time": columns["log_time"]}
     clocks = {"step": steps, "time": steps * _learning_rate(job.method)}
     if job.penalty is not None and len(job.penalty.strengths) == 1:
         clocks["slow_time"] = clocks["time"] * job.penalty.strengths[0]

@@ -95,3 +95,12 @@ def test_the_logarithm_can_be_differentiated_everywhere():
 def test_an_unknown_loss_is_refused():
     with pytest.raises(InputError, match="unknown loss 'hinge'"):
         loss_of_margin("hinge")
+
+
+def test_closed_form_slope_of_log_softplus():
+    """`σ(x) / log(1 + e^x)`, at zero too, where every output of a network that starts at zero is."""
+    slope = jax.vmap(jax.grad(log_softplus))
+    at = jnp.array([-40.0, -11.5, -1.0, -1e-9, 0.0, 1e-9, 1.0, 40.0])
+    expected = jax.nn.sigmoid(at) / jnp.log1p(jnp.exp(at))
+    np.testing.assert_allclose(slope(at), expected, rtol=1e-12)
+    assert float(slope(jnp.zeros(1))[0]) == pytest.approx(0.5 / np.log(2), rel=1e-15)

@@ -125,5 +125,5 @@ def test_refusals():
         ModularClassifier(7, 16, precision="float16")
     with pytest.raises(InputError, match="train_share"):
         ModularClassifier(7, 16, train_share=1.5)
-    with pytest.warns(LatebloomWarning, match="no training pair has result"):
+    with pytest.warns(LatebloomWarning, match="no training pair has first operand|results without a training row"):
         ModularClassifier(7, 16, train_share=0.08)

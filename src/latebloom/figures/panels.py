@@ -25,9 +25,17 @@ def log_steps(axis: Axes, label: str = STEP_LABEL) -> None:
     axis.set_xlim(left=1)
 
 
+def shown_clock(run: Run) -> str:
+    """The column that the horizontal axis shows: the run's own clock, or the logarithm of the time if it has one."""
+    return "log_time" if "log_time" in run.columns else run.clock
+
+
 def log_clock(axis: Axes, run: Run) -> None:
-    """A logarithmic axis of the run's own clock: steps from 1 on, or the times that were recorded."""
-    log_steps(axis)
+    """A logarithmic axis of the run's own clock: steps from 1 on, or the times that were recorded.
+
+    Of a logarithm of time it shows what is above one: a double logarithm.
+    """
+    log_steps(axis, r"$\log t$" if shown_clock(run) == "log_time" else STEP_LABEL)
     if run.clock != "step":
         axis.set_xlabel("time $t$" if run.clock == "time" else r"slow time $s = \lambda t$")
         axis.set_xlim(left=float(run[run.clock][1]))
@@ -43,8 +51,8 @@ def errors(
     label: str = "relative error",
 ) -> None:
     """Train and test error against the step, with t1 and t2 and the thresholds that define them marked."""
-    axis.plot(run[run.clock], run["train_error"], color=TRAIN, label="train error")
-    axis.plot(run[run.clock], run["test_error"], color=TEST, label=test)
+    axis.plot(run[shown_clock(run)], run["train_error"], color=TRAIN, label="train error")
+    axis.plot(run[shown_clock(run)], run["test_error"], color=TEST, label=test)
     for milestone, colour in ((run.milestones.memorised, TRAIN), (run.milestones.generalised, TEST)):
         if log and milestone is not None:
             axis.axhline(milestone.threshold, color=colour, linewidth=0.6, linestyle=":", alpha=0.6)
@@ -61,12 +69,13 @@ def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
     """Thin vertical lines at the memorised and generalised steps."""
     marks = ((run.milestones.memorised, "$t_1$", TRAIN), (run.milestones.generalised, "$t_2$", TEST))
     for milestone, name, colour in marks:
-        if milestone is None or not milestone.when:  # none, or before the first step, which a log axis does not show
+        when = None if milestone is None else milestone.when if milestone.log_time is None else milestone.log_time
+        if not when or when < 0:  # none, or before the first step, which a log axis does not show
             continue
-        axis.axvline(milestone.when, color=colour, linewidth=0.8, alpha=0.5)
+        axis.axvline(when, color=colour, linewidth=0.8, alpha=0.5)
         if names:
             place = axis.get_xaxis_transform()
-            axis.text(milestone.when, 1.0, name, transform=place, ha="center", va="bottom", color=colour, fontsize=7)
+            axis.text(when, 1.0, name, transform=place, ha="center", va="bottom", color=colour, fontsize=7)
 
 
 def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
@@ -86,7 +95,7 @@ def slow_flow(axis: Axes, path: SlowPath, values: np.ndarray, pace: float, label
 
 def ratio(axis: Axes, run: Run) -> None:
     """Which force drives: the gradient ratio, with the level 1 dashed."""
-    axis.plot(run[run.clock], run["gradient_ratio"], color=NORM)
+    axis.plot(run[shown_clock(run)], run["gradient_ratio"], color=NORM)
     axis.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)
     axis.set_yscale("log")
     log_clock(axis, run)
@@ -96,7 +105,7 @@ def ratio(axis: Axes, run: Run) -> None:
 
 def norm(axis: Axes, run: Run, column: str, label: str, limits: Sequence[tuple[float, str]] = ()) -> None:
     """A norm against the step, with where theory says it ends dashed."""
-    axis.plot(run[run.clock], run[column], color=NORM)
+    axis.plot(run[shown_clock(run)], run[column], color=NORM)
     for value, name in limits:
         axis.axhline(value, color=THEORY, linestyle="--", linewidth=0.9, label=name)
     log_clock(axis, run)
@@ -110,9 +119,9 @@ def components(axis: Axes, run: Run, truth: np.ndarray) -> None:
     """Every component of the vector: the support coloured with its true value dashed, the rest grey."""
     support = np.flatnonzero(truth)
     off = np.flatnonzero(truth == 0)
-    axis.plot(run[run.clock], run["components"][:, off], color=GREY, linewidth=0.4, alpha=0.5)
+    axis.plot(run[shown_clock(run)], run["components"][:, off], color=GREY, linewidth=0.4, alpha=0.5)
     for index in support:
-        (line,) = axis.plot(run[run.clock], run["components"][:, index], linewidth=1.1)
+        (line,) = axis.plot(run[shown_clock(run)], run["components"][:, index], linewidth=1.1)
         axis.axhline(truth[index], color=line.get_color(), linestyle="--", linewidth=0.7)
     log_clock(axis, run)
     axis.set_ylabel("components $a_i$")
@@ -122,8 +131,8 @@ def components(axis: Axes, run: Run, truth: np.ndarray) -> None:
 def family(axis: Axes, runs: Mapping[str, Run]) -> None:
     """Test errors of several runs, dark to light in their order, with the train errors dotted in the same colour."""
     for (label, run), colour in zip(runs.items(), shades(len(runs)), strict=True):
-        axis.plot(run[run.clock], run["test_error"], color=colour, label=label)
-        axis.plot(run[run.clock], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
+        axis.plot(run[shown_clock(run)], run["test_error"], color=colour, label=label)
+        axis.plot(run[shown_clock(run)], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
     axis.set_yscale("log")
     log_clock(axis, next(iter(runs.values())))
     axis.set_ylabel("relative error")

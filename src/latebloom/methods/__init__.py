@@ -4,6 +4,7 @@ from latebloom.methods.accelerated_proximal_gradient import AcceleratedProximalG
 from latebloom.methods.base import AbstractMethod, State
 from latebloom.methods.gradient_descent import GradientDescent
 from latebloom.methods.label_noise import LabelNoise
+from latebloom.methods.log_loss_descent import LogLossDescent
 from latebloom.methods.optax import Optax
 from latebloom.methods.projected_subgradient import ProjectedSubgradient
 from latebloom.methods.proximal_gradient import ProximalGradient
@@ -12,7 +13,15 @@ from latebloom.record import Record
 # What the command line can build by name.
 TABLE: dict[str, type[Record]] = {
     cls.name(): cls
-    for cls in (GradientDescent, ProjectedSubgradient, ProximalGradient, AcceleratedProximalGradient, LabelNoise, Optax)
+    for cls in (
+        GradientDescent,
+        ProjectedSubgradient,
+        ProximalGradient,
+        AcceleratedProximalGradient,
+        LabelNoise,
+        LogLossDescent,
+        Optax,
+    )
 }
 
 __all__ = [
@@ -21,6 +30,7 @@ __all__ = [
     "AcceleratedProximalGradient",
     "GradientDescent",
     "LabelNoise",
+    "LogLossDescent",
     "Optax",
     "ProjectedSubgradient",
     "ProximalGradient",

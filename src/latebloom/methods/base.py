@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import jax
+
 from latebloom.errors import CapabilityError, check_number
 from latebloom.penalties import AbstractPenalty
 from latebloom.problems import AbstractProblem, Params
@@ -26,6 +28,10 @@ class AbstractMethod(Record):
     @abstractmethod
     def step(self, problem: Any, penalty: Any, params: Params, state: State) -> tuple[Params, State]:
         """The parameters and the memory after one step."""
+
+    def clocks(self, state: State) -> dict[str, jax.Array]:
+        """Clocks that the method keeps in its memory, e.g. `log_time`: each is a column of the run."""
+        return {}
 
     def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:
         """Raises `CapabilityError` if the method cannot use this problem or this penalty."""

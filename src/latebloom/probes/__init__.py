@@ -3,13 +3,14 @@
 from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
-from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.errors import TestError, TrainError, TrainLogLoss, TrainLoss
 from latebloom.probes.fill_in import FillIn
 from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
+from latebloom.probes.health import SoftmaxCollapse, ZeroSumDefect
 from latebloom.probes.kernel import KernelDrift
-from latebloom.probes.margin import DirectionCosine, KktAngle, NormalisedMargin
+from latebloom.probes.margin import DirectionCosine, HomogeneousMargin, KktAngle, NormalisedMargin
 from latebloom.probes.matrix import (
     EffectiveRank,
     LayerBalance,
@@ -32,6 +33,7 @@ TABLE: dict[str, type[Record]] = {
     cls.name(): cls
     for cls in (
         TrainLoss,
+        TrainLogLoss,
         TrainError,
         TestError,
         Norm,
@@ -61,6 +63,9 @@ TABLE: dict[str, type[Record]] = {
         KernelDrift,
         NormalisedMargin,
         KktAngle,
+        HomogeneousMargin,
+        SoftmaxCollapse,
+        ZeroSumDefect,
     )
 }
 
@@ -81,6 +86,7 @@ __all__ = [
     "FourierSpread",
     "FunctionValues",
     "GradientRatio",
+    "HomogeneousMargin",
     "KKTResidual",
     "KernelDrift",
     "Kinks",
@@ -93,6 +99,7 @@ __all__ = [
     "OffSupportNorm",
     "PenaltyValue",
     "SingularValues",
+    "SoftmaxCollapse",
     "SubspaceAngles",
     "SupportNorm",
     "TangentCosine",
@@ -100,7 +107,9 @@ __all__ = [
     "TestError",
     "TrainAccuracy",
     "TrainError",
+    "TrainLogLoss",
     "TrainLoss",
     "Trajectory",
     "VectorL1",
+    "ZeroSumDefect",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from latebloom.probes.base import AbstractProbe
+from latebloom.problems.base import require_log_loss
 
 
 class TrainLoss(AbstractProbe):
@@ -10,6 +11,16 @@ class TrainLoss(AbstractProbe):
 
     def measure(self, problem, penalty, params):
         return problem.loss(params)
+
+
+class TrainLogLoss(AbstractProbe):
+    """`log F`, also where F is below every float: column `train_log_loss`."""
+
+    def check(self, problem, penalty):
+        require_log_loss(problem, "TrainLogLoss")
+
+    def measure(self, problem, penalty, params):
+        return problem.log_loss(params)
 
 
 class TrainError(AbstractProbe):

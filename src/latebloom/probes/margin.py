@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.probes.base import AbstractProbe, total_norm
 from latebloom.problems.base import AbstractProblem, check_array
+from latebloom.problems.constraints import margin_constraints, require_degree
 
 
 class NormalisedMargin(AbstractProbe):
@@ -72,11 +73,37 @@ class DirectionCosine(AbstractProbe):
         return weight @ self.vector / (jnp.where(size > 0, size, 1.0) * jnp.linalg.norm(self.vector))
 
 
+class HomogeneousMargin(AbstractProbe):
+    """`min_i m_i(θ) / |θ|^L`, the smallest margin of a homogeneous classifier over the norm of all parameters.
+
+    The margins are `y_i f(x_i)`, or `f_y - f_j` over all wrong classes j; L is the degree. Descent without weight
+    decay makes it grow, to that of a KKT point of the max-margin problem (R1).
+
+    >>> from latebloom.problems import DiagonalClassifier, LabelledPoints
+    >>> problem = DiagonalClassifier(LabelledPoints([[3.0, 4.0]], [1]))
+    >>> [float(HomogeneousMargin().measure(problem, None, s * jnp.array([[0.0, 1.0], [0.0, 0.0]]))) for s in (1, 7)]
+    [4.0, 4.0]
+
+    Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", (R1) and Appendix B.1.
+    """
+
+    def check(self, problem, penalty):
+        require_degree(problem, "HomogeneousMargin")
+        margin_constraints(problem, "HomogeneousMargin")
+
+    def measure(self, problem, penalty, params):
+        size = total_norm(params)
+        # The margins at θ/|θ|, not m(θ)/|θ|^L: late in a run |θ|^L is beyond all floats.
+        unit = jax.tree.map(lambda leaf: leaf / jnp.where(size > 0, size, 1.0), params)
+        return jnp.min(margin_constraints(problem, "HomogeneousMargin")(unit))
+
+
 class KktAngle(AbstractProbe):
     """`1 - cos(θ, -∇F)`: zero if the parameters are a non-negative combination of the gradients of the margins.
 
     At a KKT point of `min |θ|²` with all margins at least one (R1), θ is such a combination; the loss gives the
-    multipliers. Needs a problem with a degree. Any problem's loss will do whose slopes are multipliers.
+    multipliers, by its logarithm where the problem has one, so that they are there when the loss is below all floats.
+    The best multipliers can only be better: see `theory.margin_kkt`. Needs a problem with a degree.
 
     >>> from latebloom.problems import DiagonalClassifier, LabelledPoints
     >>> problem = DiagonalClassifier(LabelledPoints([[3.0, 0.0]], [1]))
@@ -87,14 +114,10 @@ class KktAngle(AbstractProbe):
     """
 
     def check(self, problem, penalty):
-        if problem.degree is None:
-            raise CapabilityError(
-                f"KktAngle needs a homogeneous problem (one with a degree); {type(problem).__name__} has none: "
-                "leave the probe out"
-            )
+        require_degree(problem, "KktAngle")
 
     def measure(self, problem, penalty, params):
-        gradient = problem.gradient(params)
+        gradient = jax.grad(problem.log_loss)(params) if problem.has_log_loss else problem.gradient(params)
         pairs = zip(jax.tree.leaves(params), jax.tree.leaves(gradient), strict=True)
         inner = sum(jnp.sum(a * g) for a, g in pairs)
         sizes = total_norm(params) * total_norm(gradient)

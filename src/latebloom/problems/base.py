@@ -2,8 +2,8 @@
 
 Capabilities are explicit. A *least-squares* problem gives residuals, a *linear* one
 its design matrix and targets, a *homogeneous* one its degree, one *with outputs* what
-its model says on the training set; whoever needs one of them asks with
-`require_least_squares`, `require_linear` or `require_outputs` and gets it or a sentence.
+its model says on the training set, one *with a log-loss* the logarithm of its loss; whoever needs one of them asks
+with `require_least_squares`, `require_linear`, `require_outputs` or `require_log_loss` and gets it or a sentence.
 """
 
 from __future__ import annotations
@@ -52,6 +52,15 @@ class AbstractProblem(Record):
     @property
     def has_outputs(self) -> bool:
         """Whether `outputs` is there: the tangent kernel needs it."""
+        return False
+
+    def log_loss(self, params: Params) -> jax.Array:
+        """The logarithm of `loss`, computed as such: finite and exact where the loss is below every float."""
+        raise CapabilityError(f"{type(self).__name__} gives no logarithm of its loss: see has_log_loss")
+
+    @property
+    def has_log_loss(self) -> bool:
+        """Whether `log_loss` is there: descent on the logarithm of the loss needs it."""
         return False
 
     @property
@@ -180,6 +189,16 @@ def require_outputs(problem: AbstractProblem, who: str) -> AbstractProblem:
         raise CapabilityError(
             f"{who} needs a problem that gives its outputs on the training set; {type(problem).__name__} does not: "
             "write it as LeastSquares(residuals, init)"
+        )
+    return problem
+
+
+def require_log_loss(problem: AbstractProblem, who: str) -> AbstractProblem:
+    """The problem, if it gives the logarithm of its loss."""
+    if not problem.has_log_loss:
+        raise CapabilityError(
+            f"{who} needs a problem that gives the logarithm of its loss; {type(problem).__name__} does not: "
+            "use a classifier (DiagonalClassifier, ModularClassifier), or GradientDescent"
         )
     return problem
 

@@ -63,6 +63,10 @@ class DiagonalClassifier(AbstractProblem):
         """The logarithm of the loss, also where the loss is below every float."""
         return loss_of_margin(self.loss_kind).log_loss(self.outputs(params), self.data.labels)
 
+    @property
+    def has_log_loss(self) -> bool:
+        return True
+
     def gradient(self, params: jax.Array) -> jax.Array:
         u, v = params
         slopes = loss_of_margin(self.loss_kind).slope(self.outputs(params), self.data.labels) / len(self.data.labels)

@@ -29,6 +29,13 @@ class AbstractLabelled(AbstractProblem):
         """Whether there are labels: a wrapper has them if what it wraps has."""
         return True
 
+    def class_margins(self, params: Params, part: str = "train") -> jax.Array:
+        """`f_y - f_j`, a row a sample and a column a wrong class j: a sample is right if its row is positive."""
+        scores, labels = self.scores(params, part), self.labels(part)[:, None]
+        classes = scores.shape[1]
+        others = (labels + 1 + jnp.arange(classes - 1)) % classes
+        return jnp.take_along_axis(scores, labels, axis=1) - jnp.take_along_axis(scores, others, axis=1)
+
     def correct(self, params: Params, part: str) -> jax.Array:
         """How many rows of `part` the model gets right, a whole number."""
         return jnp.sum(jnp.argmax(self.scores(params, part), axis=1) == self.labels(part))

@@ -142,6 +142,10 @@ class ModularClassifier(AbstractLabelled):
         """The logarithm of the loss, also where the loss is below every float."""
         return cross_entropy.log_loss(self.scores(params, "train"), self.results["train"])
 
+    @property
+    def has_log_loss(self) -> bool:
+        return True
+
     def gradient(self, params: Any) -> dict[str, jax.Array]:
         hidden = self.hidden(params, "train")
         slopes = cross_entropy.slope(hidden @ params[SECOND], self.results["train"]) / len(hidden)
@@ -174,8 +178,8 @@ class ModularClassifier(AbstractLabelled):
 
 
 def warn_unseen(table: ModularTable) -> None:
-    """Names the results and operands of the test pairs that no training pair has: nothing is learnt about them."""
-    columns = {"result": table.results}
+    """Names the operands of the test pairs that no training pair has, as `ModularTable` does the results."""
+    columns: dict[str, np.ndarray] = {}
     if table.ordered:  # where (a, b) and (b, a) are one row, the last residue is a first operand only once
         columns |= {"first operand": table.pairs[:, 0], "second operand": table.pairs[:, 1]}
     missing = []

@@ -27,6 +27,7 @@ from latebloom.theory.lojasiewicz import (
     local_cl_constant,
     smallest_cl_radius,
 )
+from latebloom.theory.margin_kkt import MarginKkt, averaged_kkt, margin_kkt
 from latebloom.theory.ntk import (
     KernelRegime,
     kernel_regime,
@@ -50,6 +51,7 @@ from latebloom.theory.oracles import (
     basis_pursuit,
     lasso,
     least_squares,
+    max_kernel_margin,
     max_l1_margin,
     max_l2_margin,
     min_norm,
@@ -93,6 +95,7 @@ __all__ = [
     "Leverage",
     "LimitPoint",
     "LocalCL",
+    "MarginKkt",
     "MarginResult",
     "NuclearResult",
     "OracleResult",
@@ -104,6 +107,7 @@ __all__ = [
     "Spectrum",
     "TransitionLaw",
     "WedinBound",
+    "averaged_kkt",
     "basis_pursuit",
     "cl_constant_linear",
     "coherence",
@@ -130,6 +134,8 @@ __all__ = [
     "limit_map",
     "limit_map_derivative",
     "local_cl_constant",
+    "margin_kkt",
+    "max_kernel_margin",
     "max_l1_margin",
     "max_l2_margin",
     "memorisation_radius_thm31",

@@ -172,21 +172,22 @@ def _answer(
         method=method,
         seconds=time.perf_counter() - began,
         solved=solved,
-        message=_message(separable, gap, bound, order),
+        message=margin_message(separable, gap, bound, f"l{order}"),
         margin=margin if separable else 0.0,
         dual=dual,
         separable=separable,
     )
 
 
-def _message(separable: bool | None, gap: float, bound: float, order: int) -> str:
+def margin_message(separable: bool | None, gap: float, bound: float, kind: str, what: str = "points y_i x_i") -> str:
+    """What was found out, in a sentence."""
     if separable is False:
         return (
-            f"not separable: a convex combination of the points y_i x_i has norm {bound:.1e}, so no w has "
+            f"not separable: a convex combination of the {what} has norm {bound:.1e}, so no w has "
             "only positive margins; check the labels, or use more features than points"
         )
     if separable is None:
         return f"neither separated nor proved inseparable: every margin is at most {bound:.1e}; scale the data"
     if gap > ACCEPTED:
         return f"a separating classifier, not certified as the best: gap {gap:.1e}"
-    return f"the maximum l{order}-margin classifier"
+    return f"the maximum {kind}-margin classifier"
