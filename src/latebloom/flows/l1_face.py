@@ -114,10 +114,10 @@ class Face:
 
     def _first_border(self, pace: np.ndarray) -> tuple[int, float]:
         """Which resting component is the first to come to the border of [-1, 1], and when."""
-        room = np.copysign(self._ones, pace, self._room)
-        np.subtract(room, self.fit, room)
-        np.divide(room, pace, room)
-        np.maximum(room, self._earliest, room)  # at once if at the border already, by rounding; never if it moves
+        room = np.copysign(self._ones, pace, out=self._room)
+        np.subtract(room, self.fit, out=room)
+        np.divide(room, pace, out=room)
+        np.maximum(room, self._earliest, out=room)  # at once if at the border already, by rounding; never if it moves
         j = int(room.argmin())
         if room.item(j) != room.item(j):  # 0/0: it is at the border and stays there
             room[np.isnan(room)] = NEVER
