@@ -24,7 +24,7 @@ OPTIMAL = 1e-9
 SHARP = 1e-12
 TOGETHER = 1e-11  # of the largest entry: components this close to zero have reached it
 
-_axpy = get_blas_funcs("axpy", dtype=np.float64)
+(_axpy,) = get_blas_funcs(("axpy",), dtype=np.float64)
 
 
 def l1_path(problem: Any, *, start: Any = None, max_events: int | None = None) -> SlowPath:
