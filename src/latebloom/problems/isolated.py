@@ -88,10 +88,7 @@ class Isolated(AbstractLabelled):
 
     def solve(self, features: jax.Array) -> Solved:
         """The best second part for these features, and the dual variables that give it."""
-        gram = lower_gram(features)
-        # A mask that is there already: what depends on no parameter, as `λ I`, the compiler takes out of a loop, once
-        # for every measure that solves here, and then it does not see that their factorisations are one and the same.
-        gram = jnp.where(np.eye(len(gram), dtype=bool), gram + self.ridge, gram)
+        gram = lower_gram(features, self.ridge)
         dual = cho_solve(cho_factor(gram, lower=True), self.problem.targets)
         return Solved(dual, features.T @ dual)
 

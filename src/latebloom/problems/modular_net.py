@@ -128,7 +128,7 @@ class ModularNet(AbstractLinearInSecond, AbstractLabelled):
 def _rows(table: jax.Array, index: jax.Array) -> jax.Array:
     """The rows of a table at `index` (rows, 1), which is used as it is.
 
-    `table[index]` would first prepare the index, which a compiler takes out of loops copy by copy: see `Isolated.solve`.
+    `table[index]` would first prepare the index, which a compiler takes out of loops copy by copy: see `gram.py`.
     """
     numbers = jax.lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
     sizes = (1, table.shape[1])
