@@ -11,6 +11,7 @@ import latebloom as lb
 from latebloom.catalog.geometry import printed
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import AbstractLinearInSecond, Faster, Isolated, ModularNet
+from latebloom.problems.gram import lower_gram
 
 DECAYS = (0.0, 1e-3, 0.5)
 
@@ -54,6 +55,32 @@ def test_gradient_is_autodiff(problem, weight_decay):
     for one, other in zip(jax.tree.leaves(mine), jax.tree.leaves(theirs), strict=True):
         scale = np.abs(other).max()
         np.testing.assert_allclose(one / scale, other / scale, atol=1e-10)
+
+
+@pytest.mark.parametrize("rows", [5, 300])
+def test_one_triangle_of_the_products_of_rows(rows):
+    """Rung 2: one block and two, against NumPy; the derivative is that of the whole matrix."""
+    features = jnp.asarray(np.random.default_rng(rows).normal(size=(rows, rows + 2)))
+    expected = np.asarray(features) @ np.asarray(features).T + 0.5 * np.eye(rows)
+    np.testing.assert_allclose(np.tril(lower_gram(features, 0.5)), np.tril(expected), rtol=1e-13, atol=1e-12)
+    volume = lambda gram: jnp.sum(jnp.log(jnp.diagonal(jax.scipy.linalg.cho_factor(gram, lower=True)[0])))  # noqa: E731
+    slopes = jax.grad(lambda h, ridge: volume(lower_gram(h, ridge)), argnums=(0, 1))(features, 0.5)
+    inverse = np.linalg.inv(expected)  # d log det(HHᵀ + ridge I) / 2
+    np.testing.assert_allclose(slopes[0], inverse @ np.asarray(features), rtol=1e-8, atol=1e-10)
+    assert slopes[1] == pytest.approx(np.trace(inverse) / 2)
+
+
+def test_measures_in_a_loop_share_one_factorisation():
+    """A record of a run asks for the loss and two errors; were the ridge computed in the loop, each would factorise."""
+    isolated = Isolated(net(), 1e-3)
+
+    @jax.jit
+    def measure(problem, first):
+        read = lambda w: problem.loss(w) + problem.train_error(w) + problem.test_error(w)  # noqa: E731
+        return jax.lax.fori_loop(0, 3, lambda _, w: w + read(w), first)
+
+    program = measure.lower(isolated, isolated.init()).compile()
+    assert program.as_text().count("lapack_dpotrf_ffi") == 1
 
 
 def test_gradient_is_equation_21_in_numpy():

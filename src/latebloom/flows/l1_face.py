@@ -12,8 +12,9 @@ STILL = 1e-12  # of a velocity (those of free components are of order one): roun
 LEAVING = 1e-9  # of a velocity that bounded least squares give: below, they have not converged
 NEVER = 1e300
 
-# Called as they are: a vector of thirty numbers is done before NumPy has looked at its arguments.
-_gemv, _ger = get_blas_funcs(("gemv", "ger"), dtype=np.float64)
+# Called as they are: a vector of thirty numbers is done before NumPy has looked at its arguments. Of a symmetric matrix
+# only the lower triangle is held, read and updated.
+_axpy, _symv, _syr = get_blas_funcs(("axpy", "symv", "syr"), dtype=np.float64)
 _potrf, _potri = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 
 
@@ -33,47 +34,58 @@ class Face:
     def __init__(self, basis: np.ndarray, signs: np.ndarray):
         self.basis = np.ascontiguousarray(basis)  # rows are what the events read
         self.signs = signs
-        self.moving = np.ones(len(signs), dtype=bool)
         self.updates, self.count, self.patience = 0, len(signs), max(REFRESH, 2 * basis.shape[1])
         self.edge: list[int] = []  # components at zero that have been told to move, at this point
+        self._earliest = np.full(len(signs), NEVER)  # that a component meets the border of its range: 0 if it rests
+        self._ones, self._room = np.ones(len(signs)), np.empty(len(signs))
         self.refresh()
 
+    @property
+    def moving(self) -> np.ndarray:
+        """Which components move."""
+        return self._earliest > 0
+
     def velocity(self) -> np.ndarray:
-        """`-P h`; a component that is told to leave zero and stands still, or goes astray by rounding, has zero."""
-        velocity = (self.fit - self.signs) * self.moving
+        """`-P h` of what moves (of what rests: any number).
+
+        A component that is told to leave zero and stands still, or goes astray by rounding, has zero.
+        """
+        velocity = self.fit - self.signs
         for k in self.edge:
-            if velocity[k] * self.signs[k] < STILL:
+            if velocity.item(k) * self.signs.item(k) < STILL:
                 velocity[k] = 0.0
         return velocity
+
+    def stands_still(self, velocity: np.ndarray) -> bool:
+        """Whether what moves does so by rounding alone."""
+        return bool(np.abs(velocity[self.moving]).max(initial=0.0) <= 1e3 * STILL)
 
     def settle(self, i: int, limit: int) -> None:
         """Component `i` has come to zero with `h_i = ±1`: moves `h_i` to where `|P h|` is least, with all that rests.
 
-        `|P h|`, minimised over what is at zero, is convex in `h_i`. As `h_i` moves, `V ν` moves along `w = V q`,
-        `q = (V_Fᵀ V_F)⁻¹ V_i`, until `i` is at rest, or has gone through the cube to its other side, or another
+        `|P h|`, minimised over what is at zero, is convex in `h_i`. As `h_i` moves, `V ν` moves along `V q`,
+        `q = ±(V_Fᵀ V_F)⁻¹ V_i`, until `i` is at rest, or has gone through the cube to its other side, or another
         component is at the border of its own range and begins or ceases to move.
         """
-        side, gone = self.signs[i], 0.0
+        side, gone = self.signs.item(i), 0.0
         for _ in range(limit):
-            q = self._solve(i)
-            w = self.basis.dot(q)
-            give = 1.0 - w[i]
-            left = side * (self.signs[i] - self.fit[i])
+            q = self._solve(i, -side)
+            pace = self.basis.dot(q)
+            give = 1.0 + side * pace.item(i)
+            left = side * (self.signs.item(i) - self.fit.item(i))
             if left <= STILL or give <= FLAT:
                 self.edge.append(i)
                 return
-            step = min(left / give, 2.0 - gone)
-            pace = w if side < 0 else -w
             j, room = self._first_border(pace)
             k, edge_room = self._first_edge(pace)
-            step = min(step, room, edge_room)
-            pace *= step
-            self.fit += pace
+            step = min(left / give, 2.0 - gone, room, edge_room)
+            self.fit = _axpy(pace, self.fit, a=step)
             self.signs[i] -= step * side
             gone += step
             if step == edge_room:
                 self.edge.remove(k)
-                self._rest(k, self._solve(k))
+                q = self._solve(k)
+                self._rest(k, q, 1.0 - float(self.basis[k].dot(q)))
             elif step == room:
                 self._move(j)
             elif gone >= 2.0:
@@ -81,7 +93,7 @@ class Face:
                 self.edge.append(i)
                 return
             else:
-                self._rest(i, q)
+                self._rest(i, q, give)
                 return
         raise Stuck
 
@@ -93,7 +105,7 @@ class Face:
         velocity = -kernel @ h
         leaving = zero & (np.abs(velocity) > LEAVING)
         h[leaving] = np.sign(velocity[leaving])
-        self.signs, self.moving = h, ~zero | leaving
+        self.signs, self._earliest = h, np.where(~zero | leaving, NEVER, 0.0)
         self.edge, self.count = [int(k) for k in np.flatnonzero(leaving)], int(self.moving.sum())
         if np.abs(velocity).max() <= LEAVING:  # the end, where what moves need not determine ν
             self.fit = h
@@ -102,58 +114,57 @@ class Face:
 
     def _first_border(self, pace: np.ndarray) -> tuple[int, float]:
         """Which resting component is the first to come to the border of [-1, 1], and when."""
-        room = np.copysign(1.0, pace)
-        room -= self.fit
-        room /= pace
-        room[self.moving] = NEVER
+        room = np.copysign(self._ones, pace, out=self._room)
+        np.subtract(room, self.fit, out=room)
+        np.divide(room, pace, out=room)
+        np.maximum(room, self._earliest, out=room)  # at once if at the border already, by rounding; never if it moves
         j = int(room.argmin())
-        if not room[j] >= 0:  # at the border already: by rounding, or 0/0 if it stays there
-            room = np.where(np.isnan(room), NEVER, np.maximum(room, 0.0))
+        if room.item(j) != room.item(j):  # 0/0: it is at the border and stays there
+            room[np.isnan(room)] = NEVER
             j = int(room.argmin())
-        return j, float(room[j])
+        return j, room.item(j)
 
     def _first_edge(self, pace: np.ndarray) -> tuple[int, float]:
         """Which component told to leave zero is the first to be pulled back, and when."""
         first, earliest = -1, NEVER
         for k in self.edge:
-            closing = -self.signs[k] * pace[k]
-            if closing > 0:
-                room = max(self.signs[k] * (self.fit[k] - self.signs[k]), 0.0) / closing
+            side = self.signs.item(k)
+            closing = -side * pace.item(k)
+            if closing > STILL:
+                room = max(side * (self.fit.item(k) - side), 0.0) / closing
                 first, earliest = (k, room) if room < earliest else (first, earliest)
         return first, earliest
 
-    def _solve(self, i: int) -> np.ndarray:
-        return _gemv(1.0, self._inverse, self.basis[i])
+    def _solve(self, i: int, times: float = 1.0) -> np.ndarray:
+        return _symv(times, self._inverse, self.basis[i], lower=1)
 
-    def _rest(self, i: int, q: np.ndarray) -> None:
-        give = 1.0 - self.basis[i].dot(q)
-        self.moving[i], self.count = False, self.count - 1
-        self._update(q, 1.0 / give, give)
+    def _rest(self, i: int, q: np.ndarray, give: float) -> None:
+        self._earliest[i], self.count = 0.0, self.count - 1
+        self._update(q, 1.0 / max(give, FLAT), give)
 
     def _move(self, j: int) -> None:
         q = self._solve(j)
         self.signs[j] = 1.0 if self.fit[j] > 0 else -1.0
-        self.moving[j], self.count = True, self.count + 1
+        self._earliest[j], self.count = NEVER, self.count + 1
         self.edge.append(j)
-        self._update(q, -1.0 / (1.0 + self.basis[j].dot(q)), 1.0)
+        self._update(q, -1.0 / (1.0 + float(self.basis[j].dot(q))), 1.0)
 
     def _update(self, q: np.ndarray, weight: float, give: float) -> None:
         self.updates += 1
         if self.updates >= self.patience or give < 1e-4:  # a component of almost full leverage takes digits with it
             self.refresh()
         else:
-            self._inverse = _ger(weight, q, q, a=self._inverse, overwrite_a=1)
+            self._inverse = _syr(weight, q, a=self._inverse, lower=1, overwrite_a=1)
 
     def refresh(self) -> None:
         """The factorisation and the fit from scratch."""
-        rows = self.basis[self.moving]
+        rows, signs = self.basis[self.moving], self.signs[self.moving]
         factor, failed = _potrf(rows.T @ rows, lower=1, overwrite_a=1)
         inverse, bad = _potri(factor, lower=1, overwrite_c=1)
         if failed or bad:
             raise Stuck
-        below = np.tril(inverse, -1)
-        self._inverse = np.asfortranarray(below + below.T + np.diag(inverse.diagonal()))
-        nu = self._inverse @ (rows.T @ self.signs[self.moving])
-        nu += self._inverse @ (rows.T @ (self.signs[self.moving] - rows @ nu))  # one step of refinement
+        self._inverse = inverse
+        nu = _symv(1.0, self._inverse, rows.T @ signs, lower=1)
+        nu += _symv(1.0, self._inverse, rows.T @ (signs - rows @ nu), lower=1)  # one step of refinement
         self.fit = self.basis @ nu
         self.updates = 0

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import get_blas_funcs, lstsq
 from scipy.optimize import linprog
 
 from latebloom.errors import InputError, check_count
@@ -23,6 +23,8 @@ FITS = 1e-6  # the same for a start that is given; what remains is projected awa
 OPTIMAL = 1e-9
 SHARP = 1e-12
 TOGETHER = 1e-11  # of the largest entry: components this close to zero have reached it
+
+(_axpy,) = get_blas_funcs(("axpy",), dtype=np.float64)
 
 
 def l1_path(problem: Any, *, start: Any = None, max_events: int | None = None) -> SlowPath:
@@ -54,7 +56,7 @@ def l1_path(problem: Any, *, start: Any = None, max_events: int | None = None) -
         walk = _Walk(spectrum.right, values, starting_point(problem, spectrum, values, start))
         outcome = walk.follow(limit)
         gap, dual = _certify(walk, values, ended=outcome.ending is Ending.FINISHED)
-        points = np.array(walk.points)
+        points = walk.points()
         misfits = np.linalg.norm(points @ design.T - targets, axis=1)
     return SlowPath(
         slow_times=np.array(walk.times),
@@ -102,94 +104,112 @@ def starting_point(problem: AbstractLinear, spectrum: Spectrum, values: np.ndarr
 
 
 class _Walk:
-    """The path so far, and the face it is on."""
+    """The path so far, and the face it is on.
+
+    `places` are its corners with infinity for zero: what is there moves to no other place and arrives nowhere.
+    """
 
     def __init__(self, basis: np.ndarray, values: np.ndarray, start: np.ndarray):
         self.values = values
         self.scale = float(np.abs(start).max())
-        point = np.where(np.abs(start) <= TOGETHER * self.scale, 0.0, start)
+        start = np.where(np.abs(start) <= TOGETHER * self.scale, 0.0, start)
         # Everything moves at first; what begins at zero is settled as if it had just come there.
-        self.face = Face(basis, np.where(point < 0, -1.0, 1.0))
-        self.times, self.points = [0.0], [point]
+        self.face = Face(basis, np.where(start < 0, -1.0, 1.0))
+        self.times, self.places = [0.0], [np.where(start == 0, np.inf, start)]
+
+    def points(self) -> np.ndarray:
+        """The corners."""
+        return _point(np.array(self.places))
 
     def follow(self, limit: int) -> Outcome:
         """Event after event, to the end of the path or of the budget."""
-        point, slow_time = self.points[0], 0.0
-        arrived = np.flatnonzero(point == 0)
-        patience = 20 * len(point)
+        arrived = np.flatnonzero(self.places[0] == np.inf).tolist()
         for event in range(limit + 1):
-            if not self._settle(arrived, point, patience):
-                return _stuck(slow_time, event)
+            if not self._settle(arrived):
+                return _stuck(self.times[-1], event)
+            if self.face.count <= self.face.basis.shape[1]:
+                return self._finish(event)
             velocity = self.face.velocity()
-            if self.face.count <= self.face.basis.shape[1] or np.abs(velocity).max() <= 1e3 * STILL:
-                return self._finish(slow_time, event)
+            rates = velocity / self.places[-1]
+            first = int(rates.argmin())
+            # If the first to arrive has a speed, not all stand still, and they need not be looked at.
+            if not (rates.item(first) < 0 and abs(velocity.item(first)) > 1e3 * STILL):
+                if self.face.stands_still(velocity):
+                    return self._finish(event)
+                if not rates.item(first) < 0:
+                    return _stuck(self.times[-1], event)
             if event == limit:
                 break
-            duration, point, arrived = self._until_zero(point, velocity)
-            if not len(arrived):
-                return _stuck(slow_time, event)
-            slow_time += duration
-            if len(arrived) > 1:
-                point = self._corrected(point)
-            self.face.edge = [k for k in self.face.edge if point[k] == 0]
-            self.times.append(slow_time)
-            self.points.append(point)
+            arrived = self._advance(velocity, rates, first)
         return Outcome(
-            Ending.BUDGET, slow_time, f"budget of {limit:,} events spent at slow time {slow_time:.6g}: raise max_events"
+            Ending.BUDGET,
+            self.times[-1],
+            f"budget of {limit:,} events spent at slow time {self.times[-1]:.6g}: raise max_events",
         )
 
-    def _settle(self, arrived: np.ndarray, point: np.ndarray, patience: int) -> bool:
+    def _advance(self, velocity: np.ndarray, rates: np.ndarray, first: int) -> list[int]:
+        """Goes to where the first component comes to zero, and says which others do."""
+        duration = -self.places[-1].item(first) / velocity.item(first)
+        place = _axpy(velocity, self.places[-1].copy(), a=duration)
+        for k in self.face.edge:
+            if velocity.item(k) != 0.0:
+                place[k] = duration * velocity.item(k)
+        place[first], arrived = np.inf, [first]
+        distances = np.abs(place)
+        if distances.item(distances.argmin()) <= TOGETHER * self.scale:
+            others = np.flatnonzero((distances <= TOGETHER * self.scale) & (rates < 0))
+            place[others] = np.inf
+            arrived = sorted([first, *others.tolist()])
+            if len(arrived) > 1:
+                self._correct(place)
+        self.face.edge = [k for k in self.face.edge if place.item(k) == np.inf]
+        self.times.append(self.times[-1] + duration)
+        self.places.append(place)
+        return arrived
+
+    def _settle(self, arrived: list[int]) -> bool:
         """What has come to zero rests there or goes on, one after the other; else all at once, from scratch."""
         try:
             for i in arrived:
-                self.face.settle(int(i), patience)
+                self.face.settle(i, 20 * len(self.places[0]))
         except Stuck:
             try:
-                self.face.restart(point)
+                self.face.restart(_point(self.places[-1]))
             except Stuck:
                 return False
         return True
 
-    def _corrected(self, point: np.ndarray) -> np.ndarray:
-        """A point of the same signs that fits, after components of a tie were rounded to zero.
+    def _correct(self, place: np.ndarray) -> None:
+        """Makes a corner fit without a change of signs, after components of a tie were rounded to zero.
 
         The change is the smallest *relative* one; a component just off zero must not change its side.
         """
-        support = np.flatnonzero(point)
-        weighted = (self.face.basis[support] * point[support, None]).T
-        change = _least_squares(weighted, self.values - point @ self.face.basis)
+        support = np.flatnonzero(place < np.inf)
+        rows, entries = self.face.basis[support], place[support]
+        change = _least_squares((rows * entries[:, None]).T, self.values - entries @ rows)
         if np.abs(change).max(initial=0.0) < 0.5:
-            point[support] *= 1 + change
-        return point
+            place[support] *= 1 + change
 
     def _misfit(self, point: np.ndarray) -> float:
         return float(np.linalg.norm(point @ self.face.basis - self.values))
 
-    def _until_zero(self, point: np.ndarray, velocity: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """How long until a component is zero, the point then, and all that have come to zero."""
-        left = -point / velocity
-        left[~(left > 0)] = np.inf  # what moves away, and 0/0 where nothing moves
-        duration = float(left.min())
-        if not duration < np.inf:
-            return 0.0, point, np.array([], dtype=int)
-        point = point + duration * velocity
-        arrived = np.flatnonzero((np.abs(point) <= TOGETHER * self.scale) & (left < np.inf))
-        point[arrived] = 0.0
-        return duration, point, arrived
-
-    def _finish(self, slow_time: float, events: int) -> Outcome:
+    def _finish(self, events: int) -> Outcome:
         """The last point solved once more on its support, with and without what rounding has left there."""
-        last = self.points[-1]
+        last = _point(self.places[-1])
         for threshold in (1e-8, 0.0):
             support = np.flatnonzero(np.abs(last) > threshold * self.scale)
             polished = np.zeros_like(last)
             polished[support] = _least_squares(self.face.basis[support].T, self.values)
             near = np.abs(polished - last).max() <= 1e-8 * self.scale
             if near and self._misfit(polished) <= max(self._misfit(last), 1e-14 * self.scale):
-                self.points[-1] = polished
+                self.places[-1] = np.where(polished == 0, np.inf, polished)
                 break
-        sentence = f"the minimum of |a|_1 at slow time {slow_time:.6g}, after {events:,} events"
-        return Outcome(Ending.FINISHED, slow_time, sentence)
+        sentence = f"the minimum of |a|_1 at slow time {self.times[-1]:.6g}, after {events:,} events"
+        return Outcome(Ending.FINISHED, self.times[-1], sentence)
+
+
+def _point(place: np.ndarray) -> np.ndarray:
+    return np.where(place == np.inf, 0.0, place)
 
 
 def _least_squares(matrix: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -208,7 +228,7 @@ def _stuck(slow_time: float, event: int) -> Outcome:
 
 def _certify(walk: _Walk, values: np.ndarray, *, ended: bool) -> tuple[float, np.ndarray]:
     """The relative duality gap at the last point, and the feasible dual vector `Xᵀν` that proves it."""
-    face, point = walk.face, walk.points[-1]
+    face, point = walk.face, _point(walk.places[-1])
     support = np.flatnonzero(point)
     norm = float(np.abs(point).sum())
     if norm == 0:

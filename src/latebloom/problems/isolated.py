@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,8 +13,10 @@ from jax.scipy.linalg import cho_factor, cho_solve
 from latebloom.errors import InputError, check_number
 from latebloom.one_core import one_core
 from latebloom.problems.base import AbstractProblem, Params
+from latebloom.problems.gram import lower_gram
 from latebloom.problems.labelled import AbstractLabelled
 from latebloom.problems.two_parts import FIRST, SECOND, AbstractLinearInSecond, require_linear_in_second
+from latebloom.record import DERIVED
 
 # Below this share of its largest eigenvalue, the smallest of HHᵀ is rounding: a Cholesky factor would be noise.
 RANK_TOLERANCE = 1e-12
@@ -58,10 +61,12 @@ class Isolated(AbstractLabelled):
 
     problem: AbstractLinearInSecond
     weight_decay: float
+    ridge: float = eqx.field(metadata=DERIVED)
 
     def __init__(self, problem: AbstractProblem, weight_decay: float = 0.0):
         self.problem = require_linear_in_second(problem, "Isolated")
         self.weight_decay = check_number("weight_decay", weight_decay, least=0)
+        self.ridge = self.weight_decay / float(self.problem.weight)
         features = np.asarray(self.problem.features(self.init()))
         rows, units = features.shape
         if self.weight_decay == 0 and units < rows:
@@ -83,7 +88,7 @@ class Isolated(AbstractLabelled):
 
     def solve(self, features: jax.Array) -> Solved:
         """The best second part for these features, and the dual variables that give it."""
-        gram = features @ features.T + (self.weight_decay / self.problem.weight) * jnp.eye(len(features))
+        gram = lower_gram(features, self.ridge)
         dual = cho_solve(cho_factor(gram, lower=True), self.problem.targets)
         return Solved(dual, features.T @ dual)
 
