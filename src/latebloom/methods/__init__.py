@@ -4,6 +4,7 @@ from latebloom.methods.accelerated_proximal_gradient import AcceleratedProximalG
 from latebloom.methods.base import AbstractMethod, State
 from latebloom.methods.gradient_descent import GradientDescent
 from latebloom.methods.label_noise import LabelNoise
+from latebloom.methods.minibatch import Minibatch
 from latebloom.methods.optax import Optax
 from latebloom.methods.projected_subgradient import ProjectedSubgradient
 from latebloom.methods.proximal_gradient import ProximalGradient
@@ -21,6 +22,7 @@ __all__ = [
     "AcceleratedProximalGradient",
     "GradientDescent",
     "LabelNoise",
+    "Minibatch",
     "Optax",
     "ProjectedSubgradient",
     "ProximalGradient",
