@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from cases import sparse
 
 import latebloom as lb
-from latebloom.errors import InputError, UnknownNameError
+from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import EmbeddingMLP
 from latebloom.problems.embedding_mlp import COMBINATIONS
 
@@ -175,3 +176,59 @@ def test_unknown_names_come_with_the_closest():
         EmbeddingMLP(P, combination="hadamar")
     with pytest.raises(UnknownNameError, match="unknown precision 'float16'"):
         EmbeddingMLP(P, precision="float16")
+
+
+def test_probes_of_a_network():
+    """Rung 2: plain NumPy on the parameters of a short run, in which a penalty that is too strong wins."""
+    from latebloom.probes import FourierNorms, TestLoss, UnmirroredAccuracy, WeightNorm
+
+    problem = EmbeddingMLP(P, 8, dimension=4, embeddings=2, train_share=0.6)
+    kinds = [WeightNorm(kind, part) for kind in ("l1", "l2", "nuclear") for part in (None, "second_embedding")]
+    probes = [*kinds, TestLoss(), UnmirroredAccuracy(), FourierNorms("embedding"), FourierNorms("second_embedding")]
+    run = lb.train(problem, lb.Optax("adam", learning_rate=1e-2), lb.L1(1.0), steps=500, probes=probes)
+    weights = [run.params[name].astype(float) for name in problem.weights]
+    expected = {
+        "l1_norm_of_weights": sum(np.abs(w).sum() for w in weights),
+        "l2_norm_of_weights": np.sqrt(sum((w**2).sum() for w in weights)),
+        "nuclear_norm_of_weights": sum(np.linalg.norm(w, "nuc") for w in weights),
+        "nuclear_norm_of_second_embedding": np.linalg.norm(weights[1], "nuc"),
+        "test_loss": float(problem.test_loss(run.params)),
+    }
+    for name, value in expected.items():
+        assert run.final[name] == pytest.approx(value, rel=1e-4), name
+    wave = np.exp(-2j * np.pi * np.arange(P) / P) @ weights[1] / P
+    assert run["fourier_norms_of_second_embedding"][-1][0] == pytest.approx(np.linalg.norm(wave.real), rel=1e-3)
+    right = np.argmax(problem.scores(run.params, "test"), axis=1) == problem.test_labels
+    assert run.final["unmirrored_accuracy"] == pytest.approx(np.mean(right[np.asarray(problem.unmirrored)]))
+    assert (
+        "no lower than that of one answer for all rows: probably L1(strength=1) outweighs the loss"
+        in run.outcome.sentence
+    )
+    with pytest.raises(CapabilityError, match=r"WeightNorm.*needs matrices and SparseRecovery has none"):
+        lb.train(sparse(), lb.GradientDescent(0.1), steps=1, probes=[WeightNorm()])
+    with pytest.raises(UnknownNameError, match="did you mean 'embedding'"):
+        lb.train(problem, lb.GradientDescent(0.1), steps=1, probes=[WeightNorm("l1", "embeding")])
+    for probe in (TestLoss(), UnmirroredAccuracy()):
+        with pytest.raises(CapabilityError, match=rf"{type(probe).__name__} .*SparseRecovery has none"):
+            lb.train(sparse(), lb.GradientDescent(0.1), steps=1, probes=[probe])
+
+
+def test_coupled_and_decoupled_decay_are_two_things():
+    """Rung 2: one step of PyTorch's Adam with weight decay (our L2) and of its AdamW (our adamw)."""
+    torch = pytest.importorskip("torch")
+    problem = network(biases=False)
+    kinds = {
+        "Adam": (lb.Optax("adam", learning_rate=RATE), lb.L2(0.1)),
+        "AdamW": (lb.Optax("adamw", learning_rate=RATE, weight_decay=0.1), None),
+    }
+    start = problem.init()
+    pairs, labels = torch.tensor(np.asarray(problem.pairs)), torch.tensor(np.asarray(problem.train_labels)).long()
+    for name, (method, penalty) in kinds.items():
+        theirs = {part: torch.tensor(np.asarray(leaf), requires_grad=True) for part, leaf in start.items()}
+        optimiser = getattr(torch.optim, name)(theirs.values(), lr=RATE, weight_decay=0.1)
+        scores = torch_scores(torch, theirs | {"hidden_bias": None, "output_bias": None}, pairs, "hadamard")
+        torch.nn.functional.cross_entropy(scores, labels).backward()
+        optimiser.step()
+        mine, _ = jax.jit(method.step)(problem, penalty, start, method.init(problem, penalty, start))
+        for part, leaf in mine.items():
+            np.testing.assert_allclose(leaf, theirs[part].detach().numpy(), rtol=0, atol=1e-10, err_msg=name)

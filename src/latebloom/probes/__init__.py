@@ -1,9 +1,9 @@
 """What is measured along the way."""
 
-from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy
+from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy, UnmirroredAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
-from latebloom.probes.errors import TestError, TrainError, TrainLoss
+from latebloom.probes.errors import TestError, TestLoss, TrainError, TrainLoss
 from latebloom.probes.fill_in import FillIn
 from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
@@ -21,6 +21,7 @@ from latebloom.probes.matrix import (
 from latebloom.probes.norms import Norm, PenaltyValue
 from latebloom.probes.trajectory import Trajectory
 from latebloom.probes.vector import Components, OffSupportNorm, SupportNorm, VectorL1
+from latebloom.probes.weights import WeightNorm
 from latebloom.probes.zero_loss import DistanceToZeroLoss, KKTResidual, TangentCosine
 from latebloom.record import Record
 
@@ -61,6 +62,9 @@ TABLE: dict[str, type[Record]] = {
         KernelDrift,
         NormalisedMargin,
         KktAngle,
+        TestLoss,
+        UnmirroredAccuracy,
+        WeightNorm,
     )
 }
 
@@ -98,9 +102,12 @@ __all__ = [
     "TangentCosine",
     "TestAccuracy",
     "TestError",
+    "TestLoss",
     "TrainAccuracy",
     "TrainError",
     "TrainLoss",
     "Trajectory",
+    "UnmirroredAccuracy",
     "VectorL1",
+    "WeightNorm",
 ]

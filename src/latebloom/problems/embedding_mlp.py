@@ -98,7 +98,7 @@ class EmbeddingMLP(AbstractLabelled, AbstractRows):
         self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
         table = ModularTable(self.modulus, operation, train_share=train_share, seed=self.seed)
         self.operation, self.train_share = table.operation, float(train_share)
-        whole = lambda values: jnp.asarray(values, jnp.int32)  # noqa: E731
+        whole = lambda values: jnp.asarray(np.asarray(values, np.int32))  # noqa: E731
         self.pairs, self.test_pairs = whole(table.pairs[table.train]), whole(table.pairs[table.test])
         self.train_labels, self.test_labels = whole(table.results[table.train]), whole(table.results[table.test])
         self.unmirrored = jnp.asarray(without_mirror(table))
@@ -116,7 +116,7 @@ class EmbeddingMLP(AbstractLabelled, AbstractRows):
         }
         if self.biases:
             start |= {HIDDEN_BIAS: np.zeros(self.width), OUTPUT_BIAS: np.zeros(self.modulus)}
-        return {name: jnp.asarray(values, self.precision) for name, values in start.items()}
+        return {name: jnp.asarray(np.asarray(values, self.precision)) for name, values in start.items()}
 
     def init(self) -> dict[str, jax.Array]:
         return self.start
@@ -147,7 +147,6 @@ class EmbeddingMLP(AbstractLabelled, AbstractRows):
         return cross_entropy.mean(self.forward(params, self.pairs), self.train_labels)
 
     def test_loss(self, params: Any) -> jax.Array:
-        """The mean of the cross-entropy over the test pairs."""
         return cross_entropy.mean(self.forward(params, self.test_pairs), self.test_labels)
 
     def gradient_on(self, params: Any, rows: jax.Array) -> dict[str, jax.Array]:

@@ -28,6 +28,10 @@ class AbstractRows(AbstractProblem):
         """The gradient of `loss_on`."""
         return jax.grad(self.loss_on)(params, rows)
 
+    @abstractmethod
+    def test_loss(self, params: Params) -> jax.Array:
+        """The same mean over the test rows; NaN where there is no test set."""
+
     def loss(self, params: Params) -> jax.Array:
         return self.loss_on(params, jnp.arange(self.rows))
 
