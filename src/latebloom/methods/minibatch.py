@@ -60,7 +60,7 @@ class Minibatch(AbstractMethod):
 
     def step(self, problem, penalty, params, state):
         key, order, position, memory = state
-        key, order = jax.lax.cond(position == 0, _next_epoch, lambda *same: same, key, order)
+        key, order = jax.lax.cond(position == 0, next_epoch, lambda *same: same, key, order)
         rows, rest = problem.rows, problem.rows % self.size
 
         def on(chosen):
@@ -77,7 +77,7 @@ class Minibatch(AbstractMethod):
         return params, (key, order, jnp.where(after < rows, after, 0), memory)
 
 
-def _next_epoch(key: Any, order: jax.Array) -> tuple[Any, jax.Array]:
+def next_epoch(key: Any, order: jax.Array) -> tuple[Any, jax.Array]:
     """A new key and a new order of the rows."""
     key, draw = jax.random.split(jax.random.wrap_key_data(key))
     return jax.random.key_data(key), shuffled(draw, len(order))
