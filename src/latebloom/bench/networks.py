@@ -99,7 +99,7 @@ def _against_torch(problem: EmbeddingMLP, size: int, steps: int, repeats: int) -
         theirs=timed[best].seconds / steps,
         least=1,
         agree=max(gaps) <= AGREEMENT,
-        note=f"{steps} steps, {describe(repeats, timed['ours'])}; theirs with {best[0]} of 1 and 2 threads, the faster, "
+        note=f"{steps} steps, {describe(repeats, timed['ours'])}; PyTorch with {best[0]} of 1 or 2 threads, "
         f"ours on one core; end points {describe_difference(float(max(gaps)))}",
     )
 

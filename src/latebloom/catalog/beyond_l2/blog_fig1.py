@@ -1,4 +1,4 @@
-"""Figure 1 of the blog post: a network groks modular addition under weight decay, and what mirrored pairs have to do."""
+"""Figure 1 of the blog post: a network groks modular addition under weight decay, and mirrored pairs leak."""
 
 from __future__ import annotations
 
@@ -19,30 +19,35 @@ if TYPE_CHECKING:
     from latebloom.run import Run
     from latebloom.training import Job
 
-RATE, STRENGTH = 1e-3, 1e-6
-STEPS = 20_000
+STRENGTH = 1e-6
+# The printed learning rate is that of --full; at p = 31 ten times as much shows the same in half as many steps.
+RATE, LARGE_RATE = 1e-2, 1e-3
+STEPS, LARGE_STEPS = 9_000, 20_000
+TWO_SHARE = 0.5  # of the pairs to train two embeddings on at p = 31: with 0.4 a pair or two is never learned
 ALL_RIGHT = 1e-9  # t1 and t2: not one pair is wrong
 MAIN, TWO, WITHOUT = "one embedding", "two embeddings", "without a penalty"
 
 
 def jobs(request: Request) -> dict[str, Job]:
-    options: Any = {"steps": STEPS, "wrong": ALL_RIGHT}
-    one, two = network(request), network(request, embeddings=2)
+    rate, steps = (LARGE_RATE, LARGE_STEPS) if request.full else (RATE, STEPS)
+    options: Any = {"steps": steps, "wrong": ALL_RIGHT}
+    one = network(request)
+    two = network(request, embeddings=2, train_share=one.train_share if request.full else TWO_SHARE)
     return {
-        MAIN: network_job(one, L2, RATE, STRENGTH, **options),
-        TWO: network_job(two, L2, RATE, STRENGTH, **options),
-        WITHOUT: network_job(one, L2, RATE, 0.0, **options),
+        MAIN: network_job(one, L2, rate, STRENGTH, **options),
+        TWO: network_job(two, L2, rate, STRENGTH, **options),
+        WITHOUT: network_job(one, L2, rate, 0.0, **options),
     }
 
 
 def memorised(evidence: Evidence) -> Measured:
-    low, high = (450, 650) if evidence.request.full else (280, 420)
+    low, high = (450, 650) if evidence.request.full else (35, 65)
     first = t1(evidence.runs[MAIN])
     return Measured(first, first is not None and low <= first <= high)
 
 
 def generalised(evidence: Evidence) -> Measured:
-    low, high = (7_000, 11_500) if evidence.request.full else (10_000, 18_000)
+    low, high = (7_000, 11_500) if evidence.request.full else (5_000, 9_000)
     second = t2(evidence.runs[MAIN])
     return Measured(second, second is not None and low <= second <= high)
 
@@ -64,7 +69,7 @@ def without_lags(evidence: Evidence) -> Measured:
     second = t2(evidence.runs[MAIN])
     if second is None:
         return Measured(None, False)
-    return at_most(float(evidence.runs[WITHOUT].at(second)["test_accuracy"]), 0.99)
+    return at_most(float(evidence.runs[WITHOUT].at(second)["test_accuracy"]), 0.9)
 
 
 def leaked(evidence: Evidence) -> Measured:
@@ -84,14 +89,14 @@ CLAIMS = (
         "memorises",
         "The training accuracy becomes perfect after t1 ≈ 540 steps.",
         "Blog post, Figure 1",
-        "all training pairs right at step 450 to 650 at p = 97 (280 to 420 at p = 31)",
+        "all training pairs right at step 450 to 650 at p = 97 (35 to 65 at p = 31 and α = 1e-2)",
         memorised,
     ),
     Claim(
         "generalises",
         "It takes t2 ≈ 9150 steps for the validation accuracy to achieve the same level.",
         "Blog post, Figure 1",
-        "all test pairs right at step 7,000 to 11,500 at p = 97 (10,000 to 18,000 at p = 31)",
+        "all test pairs right at step 7,000 to 11,500 at p = 97 (5,000 to 9,000 at p = 31 and α = 1e-2)",
         generalised,
         rate=0.8,
     ),
@@ -99,7 +104,7 @@ CLAIMS = (
         "overfits-as-printed",
         "Generalisation comes after a long period of usually severe overfitting.",
         "Blog post, Section 1",
-        "test accuracy at t1 at most 0.1; fails: with one embedding mirrored pairs are known, and 0.4 (p = 31) or more",
+        "test accuracy at t1 at most 0.1; fails: it is 0.4 at p = 31, 0.8 to 0.9 at p = 97",
         lambda e: at_most(at_t1(e.runs[MAIN], "test_accuracy"), 0.1),
         documented=False,
     ),
@@ -112,7 +117,7 @@ CLAIMS = (
     ),
     Claim(
         "two-embeddings-overfit",
-        "Corrected: with two embeddings, which tell (a, b) from (b, a), there is no leak and the overfitting is severe.",
+        "Corrected: with two embeddings, which tell (a, b) from (b, a), nothing leaks and the overfitting is severe.",
         "The same network with a second embedding",
         "test accuracy at t1 at most 0.1",
         lambda e: at_most(at_t1(e.runs[TWO], "test_accuracy"), 0.1),
@@ -129,7 +134,7 @@ CLAIMS = (
         "penalty-drives",
         "The regularisation causes the late generalisation.",
         "Blog post, Why Grokking?",
-        "without it, test accuracy at most 0.99 at the t2 of the run with it",
+        "without it, test accuracy at most 0.9 at the t2 of the run with it",
         without_lags,
         rate=0.8,
     ),
@@ -171,9 +176,9 @@ def goldilocks(axis: Axes, run: Run) -> None:
 def draw(evidence: Evidence) -> Figure:
     figure, (left, middle, right, last) = canvas(2, 2, height=2.2)
     curves(left, evidence.runs[MAIN], evidence.runs[WITHOUT])
-    left.set_title("one embedding")
+    left.set_title("one embedding", pad=10)
     curves(middle, evidence.runs[TWO])
-    middle.set_title("two embeddings")
+    middle.set_title("two embeddings", pad=10)
     for name, colour in ((MAIN, NORM), (TWO, TEST), (WITHOUT, GREY)):
         run = evidence.runs[name]
         right.plot(run["step"], run["l2_norm_of_weights"], color=colour, label=name)
@@ -188,10 +193,10 @@ def draw(evidence: Evidence) -> Figure:
 EXPERIMENT = Experiment(
     id="beyond-l2/blog-fig1",
     title="A network groks modular addition under weight decay",
-    claim="Training accuracy is perfect at t1 ≈ 540, test accuracy at t2 ≈ 9150 steps; much of it leaks by mirrored pairs.",
+    claim="Training accuracy is perfect at t1 ≈ 540, test accuracy at t2 ≈ 9150 steps; mirrored pairs leak.",
     source="Blog post, Figure 1; Section 2.1",
     seconds=30,
-    settings=PRINTED | {"learning rate α": RATE, "strength β of |W|²": STRENGTH, "steps": STEPS},
+    settings=PRINTED | {"learning rate α": {"everyday": RATE, "full": LARGE_RATE}, "strength β of |W|²": STRENGTH},
     jobs=jobs,
     claims=CLAIMS,
     draw=draw,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ def later(run: Run) -> float:
 
 def falls(times: Sequence[float]) -> bool:
     """Whether each time is earlier than the one before; two that were not seen are not compared."""
-    pairs = zip(times[:-1], times[1:], strict=True)
+    pairs = itertools.pairwise(times)
     return all(after < before or (after == before == np.inf) for before, after in pairs)
 
 
