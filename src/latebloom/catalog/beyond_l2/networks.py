@@ -148,4 +148,4 @@ def accuracies(axis: Axes, runs: Mapping[str, Run], title: str = "") -> None:
     panels.log_steps(axis)
     axis.set_ylabel("accuracy (%)")
     axis.set_title(title)
-    axis.legend(loc="upper left", fontsize=5.5, title="test (train dotted)", title_fontsize=5.5)
+    axis.legend(loc="lower right", fontsize=5.5, title="test (train dotted)", title_fontsize=5.5)
