@@ -40,9 +40,9 @@ class Outcome:
         return self.sentence
 
 
-def finished(step: int) -> Outcome:
+def finished(step: int, remark: str = "") -> Outcome:
     """All steps were made."""
-    return Outcome(Ending.FINISHED, step, f"finished after {step:,} steps")
+    return Outcome(Ending.FINISHED, step, f"finished after {step:,} steps{remark}")
 
 
 def stopped(step: int, event: str) -> Outcome:
@@ -50,9 +50,10 @@ def stopped(step: int, event: str) -> Outcome:
     return Outcome(Ending.STOPPED, step, f"stopped at step {step:,}: {event}, as asked")
 
 
-def budget_spent(step: int, event: str) -> Outcome:
+def budget_spent(step: int, event: str, remark: str = "") -> Outcome:
     """All steps were made and the event asked for was not seen."""
-    return Outcome(Ending.BUDGET, step, f"budget of {step:,} steps spent, not {event} yet: give more steps")
+    advice = remark or ": give more steps"
+    return Outcome(Ending.BUDGET, step, f"budget of {step:,} steps spent, not {event} yet{advice}")
 
 
 def interrupted(step: int) -> Outcome:

@@ -25,13 +25,15 @@ from latebloom.milestones import Milestones
 from latebloom.penalties import AbstractPenalty
 from latebloom.precision import in_precision, precision
 from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
-from latebloom.problems import AbstractLinear, AbstractProblem
+from latebloom.problems import AbstractLabelled, AbstractLinear, AbstractProblem
 from latebloom.run import Run
 from latebloom.schedule import PER_DECADE, log_spaced
 
 EVENTS = ("memorised", "generalised")
 CLOCKS = ("step", "time", "slow_time", "log_time")
 ENGINE = 2  # raised when the numbers of an unchanged configuration change: stored runs of older engines are not served
+
+NO_LOWER = 0.99  # a train error that ends above this share of a level is not below it
 
 T = TypeVar("T")
 
@@ -274,9 +276,23 @@ def _outcome(job: Job, last: int, result: LaneResult) -> outcome.Outcome:
         return outcome.broken(result.broken_at, finite=not result.not_finite, cause=_cause(job, result.broken_at))
     if result.interrupted:
         return outcome.interrupted(last)
+    remark = _collapse(job, result)
     if job.until is None:
-        return outcome.finished(last)
-    return outcome.stopped(last, job.until) if result.stopped else outcome.budget_spent(last, job.until)
+        return outcome.finished(last, remark)
+    return outcome.stopped(last, job.until) if result.stopped else outcome.budget_spent(last, job.until, remark)
+
+
+def _collapse(job: Job, result: LaneResult) -> str:
+    """What to say of a run with a penalty that has learned nothing by its end; nothing of others."""
+    errors = result.scheduled("train_error")
+    level, name = errors[0], "it began"
+    if isinstance(job.problem, AbstractLabelled) and job.problem.labelled:
+        shares = np.bincount(np.asarray(job.problem.labels("train")).astype(int)) / len(job.problem.labels("train"))
+        level, name = 1 - shares.max(), "that of one answer for all rows"
+    if job.penalty is None or len(errors) < 2 or errors[-1] < NO_LOWER * level or (errors <= job.memorised).any():
+        return ""
+    advice = f"{job.penalty!r} outweighs the loss: try a tenth of its strength"
+    return f", with a train error of {errors[-1]:.3g}, no lower than {name}: probably {advice}"
 
 
 def _cause(job: Job, step: int) -> str:

@@ -20,6 +20,7 @@ _HOMES = {
     "slow-flow": "latebloom.bench.slow_flow",
     "isolated": "latebloom.bench.isolated",
     "dichotomy": "latebloom.bench.dichotomy",
+    "networks": "latebloom.bench.networks",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -29,7 +30,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', 'dichotomy']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', 'dichotomy', 'networks']
     """
     return list(_HOMES)
 

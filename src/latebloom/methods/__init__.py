@@ -5,6 +5,7 @@ from latebloom.methods.base import AbstractMethod, State
 from latebloom.methods.gradient_descent import GradientDescent
 from latebloom.methods.label_noise import LabelNoise
 from latebloom.methods.log_loss_descent import LogLossDescent
+from latebloom.methods.minibatch import Minibatch
 from latebloom.methods.optax import Optax
 from latebloom.methods.projected_subgradient import ProjectedSubgradient
 from latebloom.methods.proximal_gradient import ProximalGradient
@@ -31,6 +32,7 @@ __all__ = [
     "GradientDescent",
     "LabelNoise",
     "LogLossDescent",
+    "Minibatch",
     "Optax",
     "ProjectedSubgradient",
     "ProximalGradient",

@@ -33,6 +33,10 @@ def optimiser_names() -> tuple[str, ...]:
 class Optax(AbstractMethod):
     """An optimiser of optax, by name, on `∇F + H`; every numeric option can change without compiling.
 
+    Two kinds of weight decay have two names. *Coupled* decay is the penalty `L2`: its gradient goes through the
+    optimiser together with the loss's, as in PyTorch's `Adam(weight_decay=…)`. *Decoupled* decay is the option
+    `weight_decay` of `Optax("adamw", …)`: beside the step, `w` shrinks by `learning_rate · weight_decay · w`.
+
     A transformation of your own works too: `Optax(transformation, learning_rate=…)`, where the
     learning rate only drives the clock `time`. Functions are compared by identity: reuse the object.
 

@@ -10,8 +10,10 @@ from latebloom.errors import CapabilityError
 from latebloom.penalties.base import AbstractPenalty, check_strength, over_leaves
 
 # Singular values below this share of the largest count as zero. The polar factor of two singular values at a share x
-# is off by about 1e-16/x², since the eigenvectors of AᵀA see the ratio squared: 1e-10 at 1e-3, 1e-6 at 1e-5.
+# is off by about 1e-16/x², since the eigenvectors of AᵀA see the ratio squared: 1e-10 at 1e-3, 1e-6 at 1e-5. In single
+# precision it would be off by 0.1 at a share of 1e-3, so AᵀA and its vectors are always in double precision.
 RANK_TOLERANCE = 1e-7
+SINGLE_RANK_TOLERANCE = 1e-5  # in single precision entries are rounded to 6e-8, and a zero becomes about 1e-6
 # Up to this size a product is written out as sums; a call to the matrix-product routine takes longer.
 WRITTEN_OUT = 16
 
@@ -21,8 +23,8 @@ class NuclearNorm(AbstractPenalty):
 
     The subgradient is the polar factor `U Vᵀ` over the singular values that are not zero (`RANK_TOLERANCE`): at a
     matrix of deficient rank that is the subgradient of least norm, and nothing moves in the directions without a
-    singular value. It comes from an eigendecomposition of the smaller Gram matrix, half the cost of an SVD. The prox
-    soft-thresholds the singular values.
+    singular value. It comes from an eigendecomposition of the smaller Gram matrix, half the cost of an SVD, in double
+    precision whatever that of the matrix is. The prox soft-thresholds the singular values.
 
     Every parameter must be a matrix; `OnParts(NuclearNorm(1e-4), "weights")` leaves the others out.
 
@@ -68,8 +70,10 @@ def polar_factor(matrix: jax.Array) -> jax.Array:
     [[0.0, 1.0], [-1.0, 0.0]]
     """
 
+    tolerance = SINGLE_RANK_TOLERANCE if matrix.dtype == jnp.float32 else RANK_TOLERANCE
+
     def scale(sizes: jax.Array) -> jax.Array:
-        kept = sizes > RANK_TOLERANCE * jnp.max(sizes)
+        kept = sizes > tolerance * jnp.max(sizes)
         return jnp.where(kept, 1 / jnp.where(kept, sizes, 1.0), 0.0)
 
     return _scale_singular_values(matrix, scale)
@@ -96,6 +100,8 @@ def _scale_singular_values(matrix: jax.Array, scale) -> jax.Array:
     """
     if matrix.shape[0] < matrix.shape[1]:
         return _scale_singular_values(matrix.T, scale).T
+    if matrix.dtype != jnp.float64:
+        return _scale_singular_values(matrix.astype(jnp.float64), scale).astype(matrix.dtype)
     largest = jnp.max(jnp.abs(matrix))
     unit = jnp.where(largest > 0, largest, 1.0)  # squares of tiny or huge entries would be lost
     matrix = matrix / unit

@@ -1,9 +1,9 @@
 """What is measured along the way."""
 
-from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy
+from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy, UnmirroredAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
-from latebloom.probes.errors import TestError, TrainError, TrainLogLoss, TrainLoss
+from latebloom.probes.errors import TestError, TestLoss, TrainError, TrainLogLoss, TrainLoss
 from latebloom.probes.fill_in import FillIn
 from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
@@ -22,6 +22,7 @@ from latebloom.probes.matrix import (
 from latebloom.probes.norms import Norm, PenaltyValue
 from latebloom.probes.trajectory import Trajectory
 from latebloom.probes.vector import Components, OffSupportNorm, SupportNorm, VectorL1
+from latebloom.probes.weights import WeightNorm
 from latebloom.probes.zero_loss import DistanceToZeroLoss, KKTResidual, TangentCosine
 from latebloom.record import Record
 
@@ -66,6 +67,9 @@ TABLE: dict[str, type[Record]] = {
         HomogeneousMargin,
         SoftmaxCollapse,
         ZeroSumDefect,
+        TestLoss,
+        UnmirroredAccuracy,
+        WeightNorm,
     )
 }
 
@@ -105,11 +109,14 @@ __all__ = [
     "TangentCosine",
     "TestAccuracy",
     "TestError",
+    "TestLoss",
     "TrainAccuracy",
     "TrainError",
     "TrainLogLoss",
     "TrainLoss",
     "Trajectory",
+    "UnmirroredAccuracy",
     "VectorL1",
+    "WeightNorm",
     "ZeroSumDefect",
 ]

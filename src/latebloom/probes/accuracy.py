@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
+
+from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
+from latebloom.problems.embedding_mlp import EmbeddingMLP
 from latebloom.problems.labelled import require_labelled
 
 
@@ -26,3 +30,21 @@ class TestAccuracy(AbstractProbe):
 
     def measure(self, problem, penalty, params):
         return problem.accuracy(params, "test")
+
+
+class UnmirroredAccuracy(AbstractProbe):
+    """The share of right answers on the test pairs (a, b) whose mirror (b, a) is not in the training set either.
+
+    A network that is symmetric in a and b knows the others already.
+    """
+
+    def check(self, problem, penalty):
+        if not isinstance(problem, EmbeddingMLP):
+            raise CapabilityError(
+                f"UnmirroredAccuracy is about ordered pairs of residues and {type(problem).__name__} has none: "
+                "use TestAccuracy, or EmbeddingMLP"
+            )
+
+    def measure(self, problem, penalty, params):
+        right = jnp.argmax(problem.scores(params, "test"), axis=1) == problem.labels("test")
+        return jnp.sum(right & problem.unmirrored) / jnp.sum(problem.unmirrored)

@@ -1,9 +1,11 @@
-"""The training loss and the two errors that decide memorised and generalised."""
+"""The losses and the two errors that decide memorised and generalised."""
 
 from __future__ import annotations
 
+from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_log_loss
+from latebloom.problems.rows import AbstractRows
 
 
 class TrainLoss(AbstractProbe):
@@ -21,6 +23,22 @@ class TrainLogLoss(AbstractProbe):
 
     def measure(self, problem, penalty, params):
         return problem.log_loss(params)
+
+
+class TestLoss(AbstractProbe):
+    """The mean of the training loss's terms over the test rows."""
+
+    __test__ = False  # the name is the field's, pytest must not collect it
+
+    def check(self, problem, penalty):
+        if not (isinstance(problem, AbstractRows) and problem.has_test):
+            raise CapabilityError(
+                f"TestLoss needs a loss that is a mean over rows, and test rows; {type(problem).__name__} has none: "
+                "use test_error, which every run records"
+            )
+
+    def measure(self, problem, penalty, params):
+        return problem.test_loss(params)
 
 
 class TrainError(AbstractProbe):

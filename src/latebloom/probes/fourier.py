@@ -41,9 +41,16 @@ def frequencies(modulus: int) -> int:
 
 
 class AbstractFourierProbe(AbstractProbe):
-    """A measure of the Fourier features of `part`, or of the parameters themselves if they are one matrix."""
+    """A measure of the Fourier features of `part`, or of the parameters themselves if they are one matrix.
+
+    Of a part other than `first` the column says so: `fourier_norms_of_embedding`.
+    """
 
     part: str = eqx.field(static=True, default="first")
+
+    @property
+    def column(self) -> str:
+        return self.name() if self.part == "first" else f"{self.name()}_of_{self.part}"
 
     def _embedding(self, params: Any) -> Any:
         return params[self.part] if isinstance(params, dict) and self.part in params else params

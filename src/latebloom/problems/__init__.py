@@ -12,6 +12,7 @@ from latebloom.problems.base import (
 from latebloom.problems.diagonal_classifier import DiagonalClassifier
 from latebloom.problems.diagonal_net import DiagonalNet
 from latebloom.problems.diagonal_regression import DiagonalRegression
+from latebloom.problems.embedding_mlp import EmbeddingMLP
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.factorisation import Factorisation
 from latebloom.problems.faster import Faster
@@ -30,6 +31,7 @@ from latebloom.problems.modular_net import ModularNet
 from latebloom.problems.multiplication_table import MultiplicationTable
 from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.problems.relu_net import ReluRegression
+from latebloom.problems.rows import AbstractRows, OnRows, require_rows
 from latebloom.problems.sparse_recovery import SparseRecovery
 from latebloom.problems.toy_models import ToyModel
 from latebloom.problems.two_parts import AbstractLinearInSecond, require_linear_in_second
@@ -38,7 +40,7 @@ from latebloom.record import Record
 # What the command line can build by name.
 TABLE: dict[str, type[Record]] = {
     cls.name(): cls
-    for cls in (SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression)
+    for cls in (SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression, EmbeddingMLP)
 }
 
 __all__ = [
@@ -51,9 +53,11 @@ __all__ = [
     "AbstractMatrix",
     "AbstractPoints",
     "AbstractProblem",
+    "AbstractRows",
     "DiagonalClassifier",
     "DiagonalNet",
     "DiagonalRegression",
+    "EmbeddingMLP",
     "Factorisation",
     "Faster",
     "GaussianGap",
@@ -69,6 +73,7 @@ __all__ = [
     "ModularTable",
     "MultiplicationTable",
     "ObservedEntries",
+    "OnRows",
     "Params",
     "ReluRegression",
     "SparseRecovery",
@@ -81,4 +86,5 @@ __all__ = [
     "require_linear_in_second",
     "require_matrix",
     "require_outputs",
+    "require_rows",
 ]
