@@ -1,4 +1,4 @@
-"""Diagonal networks: the flow in n dual variables against that of 2d parameters and descent, and the oracles."""
+"""Diagonal networks: the flow in n dual variables against that of 2d parameters and descent, oracles; a ReLU net."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.bench.base import BenchResult
+from latebloom.bench.net_gradient import gradient_row
 from latebloom.bench.timing import describe, take_turns
 from latebloom.problems import DiagonalClassifier, SparseSigns
 
@@ -19,13 +20,14 @@ LOG_AGREEMENT = 0.3  # difference of the logarithms of the losses: the first ste
 LIMITS = {"max_l2_margin": 3.0, "max_l1_margin": 10.0}  # seconds at d = 1e5
 
 
-def measure(*, dimension: int = 10_000, samples: int = 256, large: int = 100_000, repeats: int = 2):
+def measure(*, dimension: int = 10_000, samples: int = 256, large: int = 100_000, repeats: int = 2, net=(97, 1024)):
     """Every row; each function gives some of them."""
     data = SparseSigns(dimension, samples, test_samples=200)
     rows: list[Callable[[], list[BenchResult]]] = [
         lambda: [against_flow(DiagonalClassifier(data, init_scale=INIT_SCALE), repeats)],
         lambda: [against_descent(DiagonalClassifier(data, init_scale=INIT_SCALE), repeats)],
         lambda: oracles(large, samples),
+        lambda: [gradient_row(NAME, *net, repeats=5 * repeats)],
     ]
     return [row for function in rows for row in function()]
 

@@ -3,6 +3,9 @@
 from latebloom.catalog.dichotomy import (
     fig1a,
     fig1b,
+    fig2a,
+    fig2b,
+    fig2c,
     fig3,
     fig4,
     label_noise,
@@ -19,6 +22,9 @@ PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit B
 MODULES = (
     fig1a,
     fig1b,
+    fig2a,
+    fig2b,
+    fig2c,
     fig3,
     fig4,
     thm3_4,
