@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +83,16 @@ def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
     for (name, step), style in zip(predictions.items(), ("--", "-.", ":"), strict=False):
         if np.isfinite(step):
             axis.axvline(step, color=THEORY, linestyle=style, linewidth=0.9, label=name)
+
+
+def withheld(axis: Axes, runs: Iterable[Run]) -> bool:
+    """Whether some run's gradient is not sound, so that theory is not drawn; then the panel says why."""
+    from latebloom.probes.health import unhealthy
+
+    sentence = next(filter(None, map(unhealthy, runs)), None)
+    if sentence is not None:
+        axis.text(0.02, 0.02, sentence, transform=axis.transAxes, fontsize=6)
+    return sentence is not None
 
 
 def slow_flow(axis: Axes, path: SlowPath, values: np.ndarray, pace: float, label: str = "slow flow") -> None:

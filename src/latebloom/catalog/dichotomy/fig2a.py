@@ -197,7 +197,8 @@ def draw_accuracy(axis: Axes, evidence: Evidence) -> None:
     axis.plot(run["step"][1:], 1 - run["train_error"][1:], color=TRAIN, label="train")
     axis.plot(run["step"][1:], 1 - run["test_error"][1:], color=TEST, label="test")
     relu_net.finish_accuracy(axis, 1 / size.modulus, left=1e-3 * float(run["step"][-1]) / 4)
-    axis.text(0.02, 1 / size.modulus + 0.02, "chance", transform=axis.get_yaxis_transform(), fontsize=6)
+    place = {"transform": axis.get_yaxis_transform(), "ha": "right", "fontsize": 6}
+    axis.text(0.99, 1 / size.modulus + 0.02, "chance", **place)
     axis.set_title(f"$p$ = {size.modulus}, $h$ = {size.width:,}")
     axis.legend(loc="center", bbox_to_anchor=(0.58, 0.5), handlelength=1)
 
@@ -214,7 +215,7 @@ def draw_norm(axis: Axes, evidence: Evidence) -> None:
     axis.set_xlim(left=1e-3 * float(run["step"][-1]) / 4)
     axis.set_xlabel("step (time / 0.002)")
     axis.set_ylabel("loss, norm")
-    axis.legend(loc="center left", handlelength=1, fontsize=6)
+    axis.legend(loc="upper right", bbox_to_anchor=(1.0, 0.75), handlelength=1, fontsize=6)
 
 
 def draw_check(axis: Axes, evidence: Evidence) -> None:

@@ -10,6 +10,7 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Reques
 from latebloom.catalog.dichotomy import relu_net
 from latebloom.catalog.dichotomy.margins import at
 from latebloom.catalog.dichotomy.relu_net import PAPERS, SMALL, half_way, size_of
+from latebloom.figures.panels import withheld
 from latebloom.figures.style import TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
@@ -107,17 +108,16 @@ CLAIMS = (
         "slope-one-from-one",
         "The transition is at (1/λ) log α: slope 1 of λt in log α.",
         "Theorems 3.4 and 3.5, read from α = 1 on",
-        "slope over α = 1, 10, 100 between 0.95 and 1.05; fails: at α = 1 there is no kernel phase, and λt is larger",
-        lambda e: within(slope(e), 0.95, 1.05),
+        "slope over α = 1, 10, 100 between 0.97 and 1.03; fails: at α = 1 there is no kernel phase, and λt is larger",
+        lambda e: within(slope(e), 0.97, 1.03),
         documented=False,
-        rate=0.8,
     ),
     Claim(
         "slope-one",
         "For large α the slope is 1.",
         "corrects the previous claim",
-        "slope from α = 10 to 100 between 0.8 and 1.2",
-        lambda e: within(last_slope(e), 0.8, 1.2),
+        "slope from α = 10 to 100 between 0.95 and 1.07",
+        lambda e: within(last_slope(e), 0.95, 1.07),
     ),
     Claim(
         "weights-only-shrink",
@@ -145,14 +145,9 @@ def draw_law(axis: Axes, evidence: Evidence) -> None:
     if found is not None:
         fitted = found.slope * np.log(grid) + found.offset
         axis.plot(grid, fitted, color=TEST, linewidth=0.9, label=f"fit, slope {found.slope:.2f}")
-    axis.plot(
-        grid,
-        times[-1] + np.log(grid / SCALES[-1]),
-        "--",
-        color=THEORY,
-        linewidth=0.9,
-        label=r"slope 1: $\log\alpha + c$",
-    )
+    if not withheld(axis, evidence.runs.values()):
+        line = times[-1] + np.log(grid / SCALES[-1])
+        axis.plot(grid, line, "--", color=THEORY, linewidth=0.9, label=r"slope 1: $\log\alpha + c$")
     axis.set_xscale("log")
     axis.set_xlabel(r"initial scale $\alpha$")
     axis.set_ylabel(r"slow time $\lambda t$ of the transition")
@@ -173,7 +168,7 @@ def draw(evidence: Evidence) -> Figure:
 EXPERIMENT = Experiment(
     id="dichotomy/fig2b",
     title="Modular addition with a ReLU network: larger initial scales delay the transition",
-    claim="From α = 1 to 100 the transition moves from λt = 2 to 6, a little less than log α.",
+    claim="From α = 1 to 100 the transition moves from λt = 2.3 to 6.3; from 10 to 100 by exactly log 10.",
     source="Section 2, Figure 2b",
     seconds=25,
     settings=relu_net.SETTINGS

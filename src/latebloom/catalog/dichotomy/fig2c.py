@@ -9,6 +9,7 @@ import numpy as np
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy import relu_net
 from latebloom.catalog.dichotomy.relu_net import half_way, half_way_step, size_of
+from latebloom.figures.panels import withheld
 from latebloom.figures.style import TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def draw_law(axis: Axes, evidence: Evidence) -> None:
     """Steps of the transition against λ, with the law of the theorem."""
     decay, found = np.array(sound(evidence)), np.array(steps(evidence))
     axis.plot(decay, found, "o-", color=TRAIN, label="half of the test pairs right")
-    axis.plot(decay, found[0] * decay[0] / decay, "--", color=THEORY, linewidth=0.9, label=r"$\propto 1/\lambda$")
+    if not withheld(axis, (evidence.runs[name_of(one)] for one in sound(evidence))):
+        axis.plot(decay, found[0] * decay[0] / decay, "--", color=THEORY, linewidth=0.9, label=r"$\propto 1/\lambda$")
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel(r"weight decay $\lambda$")

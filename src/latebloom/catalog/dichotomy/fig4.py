@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
+from latebloom.figures.panels import withheld
 from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
@@ -270,15 +271,10 @@ def draw_accuracies(axis: Axes, run: Run, times: np.ndarray) -> None:
 
 
 def draw_margin(axis: Axes, run: Run) -> None:
-    from latebloom.probes.health import unhealthy
-
     right = run["train_error"][1:] == 0
     axis.plot(decades(run)[right], run["homogeneous_margin"][1:][right], color=NORM, label=r"$\min_i m_i/|\theta|^2$")
-    sentence = unhealthy(run)
-    if sentence is None:
+    if not withheld(axis, [run]):
         axis.plot(*law(run), "--", color=THEORY, linewidth=0.9, label=r"theory: $\log t\,/\,|\theta|^2$")
-    else:
-        axis.text(0.02, 0.02, sentence, transform=axis.transAxes, fontsize=6)
     axis.set_ylabel("normalised margin")
     axis.legend(loc="lower right")
 
