@@ -24,9 +24,6 @@ STRENGTHS = {L1: (1e-6, 1e-5, 3e-5), L2: (1e-6, 1e-5, 1e-4), NUCLEAR: (1e-5, 1e-
 STEPS = 12_000
 GROWING = (3e-5, 1e-4)  # the strengths of l1 at which the l2 norm is looked at after t2
 COLLAPSED = (L1, RATE, 1e-3)
-    (L1, RATE, 1e-4),
-    (L1, RATE, 1e-3),
-)  # where l2 grows, and where nothing is learned
 
 
 def jobs(request: Request) -> dict[str, Job]:
