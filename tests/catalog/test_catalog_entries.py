@@ -20,7 +20,8 @@ def store(tmp_path_factory) -> Store:
     return Store(tmp_path_factory.mktemp("catalog") / "store")
 
 
-LONG = {"beyond-l2/fig8", "beyond-l2/app-g2"}  # minutes each: `pytest -m long`, or `latebloom verify`
+# Minutes each on a busy machine: `pytest -m long`, or `latebloom verify`. Of the networks, blog-fig1 is always run.
+LONG = {"beyond-l2/fig8", "beyond-l2/app-g2", "beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig30"}
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from latebloom.training import Job
 
 KINDS = (L1, L2)
-STRENGTHS = {L1: (1e-5, 3e-5), L2: (1e-5, 1e-4)}
-FULL = {L1: (1e-6, 1e-5, 3e-5), L2: (1e-6, 1e-5, 1e-4)}
+STRENGTHS = {L1: (1e-5, 1e-4), L2: (1e-5, 1e-4)}
+FULL = {L1: (1e-6, 1e-5, 1e-4), L2: (1e-6, 1e-5, 1e-4)}
 
 
 def strengths(request: Request) -> dict[str, tuple[float, ...]]:
