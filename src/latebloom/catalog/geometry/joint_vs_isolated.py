@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 SMALL, LARGE = (17, 128), (23, 256)  # modulus and width
 WEIGHT_DECAY = 0.05
+LESS = WEIGHT_DECAY / 4
 UNTIL = 10.0  # of slow time λt
 FAST_UNTIL = 5.0  # where a fast second layer has long generalised
 ISOLATED = "isolated"
+ISOLATED_LESS, JOINT_LESS = "isolated, λ/4", "joint, κ=1, λ/4"
 SPEEDS = (1.0, 100.0)
 
 
@@ -35,21 +37,32 @@ def jobs(request: Request) -> dict[str, FlowJob]:
     problem = ModularNet(*(LARGE if request.full else SMALL), seed=request.seed)
     # ReLU's kinks are met all the time: at rtol = 1e-3 a flow takes six times the gradients.
     loose: Any = {"probes": [TestAccuracy()], "memorised": 0.05, "rtol": 1e-2, "atol": 1e-3, "records_per_decade": 30}
-    flows = {ISOLATED: lb.FlowJob(Isolated(problem, WEIGHT_DECAY), None, FAST_UNTIL, **loose)}
-    for speed in SPEEDS:
+
+    def isolated(weight_decay: float) -> FlowJob:
+        return lb.FlowJob(Isolated(problem, weight_decay), None, FAST_UNTIL, **loose)
+
+    def joint(speed: float, weight_decay: float) -> FlowJob:
         faster, until = Faster(problem, "second", speed), UNTIL if speed == 1 else FAST_UNTIL
-        flows[name_of(speed)] = lb.FlowJob(faster, faster.decay(WEIGHT_DECAY), until / WEIGHT_DECAY, **loose)
-    return flows
+        return lb.FlowJob(faster, faster.decay(weight_decay), until / weight_decay, **loose)
+
+    flows = {ISOLATED: isolated(WEIGHT_DECAY)} | {name_of(speed): joint(speed, WEIGHT_DECAY) for speed in SPEEDS}
+    return flows | {ISOLATED_LESS: isolated(LESS), JOINT_LESS: joint(1.0, LESS)}
+
+
+def decay_of(name: str) -> float:
+    return LESS if name in (ISOLATED_LESS, JOINT_LESS) else WEIGHT_DECAY
 
 
 def slow_time(run: Run, name: str) -> np.ndarray:
     """`λt`, which is the time of the isolated dynamics."""
-    return run["time"] if name == ISOLATED else WEIGHT_DECAY * run["time"]
+    return run["time"] if name in (ISOLATED, ISOLATED_LESS) else decay_of(name) * run["time"]
 
 
 def objective(run: Run, name: str) -> np.ndarray:
     """`(F + (λ/2)|θ|²) / λ`, which is the loss of the isolated dynamics."""
-    return run["train_loss"] if name == ISOLATED else (run["train_loss"] + run["penalty_value"]) / WEIGHT_DECAY
+    if name in (ISOLATED, ISOLATED_LESS):
+        return run["train_loss"]
+    return (run["train_loss"] + run["penalty_value"]) / decay_of(name)
 
 
 def half(evidence: Evidence, name: str) -> float:
@@ -64,9 +77,15 @@ def lateness(evidence: Evidence, speed: float) -> float:
     return half(evidence, name_of(speed)) / half(evidence, ISOLATED)
 
 
+def still_late(evidence: Evidence) -> Measured:
+    """How many times too early the isolated dynamics is with a quarter of the weight decay, over the same with all."""
+    less = half(evidence, JOINT_LESS) / half(evidence, ISOLATED_LESS)
+    return at_least(less / lateness(evidence, 1.0), 0.75)
+
+
 def all_perfect(evidence: Evidence) -> Measured:
-    levels = [float(run["test_accuracy"].max()) for run in evidence.runs.values()]
-    return at_least(min(levels), 0.95)
+    names = [ISOLATED, *(name_of(speed) for speed in SPEEDS)]
+    return at_least(min(float(evidence.runs[name]["test_accuracy"].max()) for name in names), 0.95)
 
 
 def objective_gap(evidence: Evidence) -> Measured:
@@ -80,7 +99,7 @@ CLAIMS = (
         "same-end",
         "The isolated dynamics reproduces the delayed generalisation of joint training.",
         "Section 7",
-        "test accuracy reaches 95 % or more in every run",
+        "test accuracy reaches 95 % or more in every run with the larger λ",
         all_perfect,
         rate=0.8,
     ),
@@ -117,6 +136,13 @@ CLAIMS = (
         lambda e: within(lateness(e, 100.0), 0.8, 1.25),
         rate=0.8,
     ),
+    Claim(
+        "not-the-limit-of-small-weight-decay",
+        "It is not the limit λ → 0: with a quarter of the weight decay it is as many times too early.",
+        "Equations 10 and 18, against joint gradient flow, each with the same λ",
+        "that ratio at λ/4, over that at λ, at least 0.75 (a gap of first order in λ would make it 0.5)",
+        still_late,
+    ),
 )
 
 
@@ -126,6 +152,10 @@ def draw(evidence: Evidence) -> Figure:
         run = evidence.runs[name]
         left.plot(slow_time(run, name), 100 * run["test_accuracy"], color=colour, label=name)
         right.plot(slow_time(run, name), objective(run, name), color=colour, label=name)
+    less = evidence.runs[JOINT_LESS]
+    dotted: Any = {"color": CYCLE[0], "linestyle": ":", "label": JOINT_LESS}
+    left.plot(slow_time(less, JOINT_LESS), 100 * less["test_accuracy"], **dotted)
+    right.plot(slow_time(less, JOINT_LESS), objective(less, JOINT_LESS), **dotted)
     run = evidence.runs[ISOLATED]
     dashed: Any = {"color": THEORY, "linestyle": "--", "linewidth": 1.0, "label": "isolated dynamics"}
     left.plot(run["time"], 100 * run["test_accuracy"], **dashed)
@@ -147,11 +177,11 @@ EXPERIMENT = Experiment(
     title="Isolated dynamics against joint training: the limit of a fast second layer, not of small weight decay",
     claim="Isolated dynamics predicts the end of joint training three times too early; a fast second layer closes it.",
     source="Sections 5.3 and 6.2, Equations 10, 11 and 18",
-    seconds=15,
+    seconds=20,
     settings={
         "problem": "modular addition on unordered pairs, 70 % to train on",
         "modulus p and width d_h": {"everyday": SMALL, "full": LARGE},
-        "weight decay": WEIGHT_DECAY,
+        "weight decay": {"all": WEIGHT_DECAY, "also, for κ = 1": LESS},
         "speeds κ of the second layer": SPEEDS,
         "slow time λt": {"κ = 1": UNTIL, "others": FAST_UNTIL},
     },
