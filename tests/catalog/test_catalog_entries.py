@@ -20,8 +20,12 @@ def store(tmp_path_factory) -> Store:
     return Store(tmp_path_factory.mktemp("catalog") / "store")
 
 
-# Minutes each on a busy machine: `pytest -m long`, or `latebloom verify`. Of the networks, blog-fig1 is always run.
-LONG = {"beyond-l2/fig8", "beyond-l2/app-g2", "beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig30"}
+# Each takes most of a minute, or minutes, of a core: `pytest -m long`, or `latebloom verify`, which runs everything. Of
+# the networks on modular addition, beyond-l2/blog-fig1 is always run; dichotomy/fig4 has tests of its own.
+LONG = {
+    *("beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig8", "beyond-l2/fig9", "beyond-l2/fig21", "beyond-l2/fig27"),
+    *("beyond-l2/fig30", "beyond-l2/app-f2", "beyond-l2/app-g2", "dichotomy/fig4"),
+}
 
 
 @pytest.mark.slow
