@@ -70,6 +70,13 @@ def test_one_triangle_of_the_products_of_rows(rows):
     assert slopes[1] == pytest.approx(np.trace(inverse) / 2)
 
 
+def test_a_draw_whose_matrix_lapack_calls_singular_is_no_crash():
+    """At seed 3 rounding makes the 12x12 matrix of rank 8 exactly singular: the printed formula has no value there."""
+    gaps = printed.compare(3)
+    assert np.isinf(gaps["column_rank"][0])
+    assert gaps["row_rank"][0] < 1e-10
+
+
 def test_measures_in_a_loop_share_one_factorisation():
     """A record of a run asks for the loss and two errors; were the ridge computed in the loop, each would factorise."""
     isolated = Isolated(net(), 1e-3)

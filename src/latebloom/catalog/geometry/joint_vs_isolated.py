@@ -94,6 +94,7 @@ def objective_gap(evidence: Evidence) -> Measured:
     return at_most(abs(float(joint / alone) - 1), 0.1)
 
 
+# Rates are those of seeds 0 to 4 at the everyday size: 5 of 5 where none is given, 4 of 5 for 0.8.
 CLAIMS = (
     Claim(
         "same-end",
@@ -109,7 +110,6 @@ CLAIMS = (
         "Equation 11",
         "joint objective at slow time 10 within 10 % of the isolated cost at slow time 5",
         objective_gap,
-        rate=0.8,
     ),
     Claim(
         "same-time-as-printed",
@@ -118,7 +118,6 @@ CLAIMS = (
         "slow time to half of the test pairs right, of joint training over isolated, at most 1.2; fails: about 3",
         lambda e: at_most(lateness(e, 1.0), 1.2),
         documented=False,
-        rate=0.8,
     ),
     Claim(
         "three-times-too-early",
@@ -126,7 +125,6 @@ CLAIMS = (
         "Equation 18, against joint gradient flow with the same λ",
         "that ratio between 2 and 4.5",
         lambda e: within(lateness(e, 1.0), 2.0, 4.5),
-        rate=0.8,
     ),
     Claim(
         "limit-of-a-fast-second-layer",
