@@ -73,7 +73,7 @@ def generalises(evidence: Evidence) -> Measured:
     """The best test accuracy, and the last; near the end units on kinks make it flicker."""
     error = main(evidence)["test_error"]
     best, last = float(error.min()), float(error[-1])
-    return Measured([1 - best, 1 - last], best <= size_of(evidence.request).generalised and last <= 0.1)
+    return Measured([1 - best, 1 - last], 1 - best >= size_of(evidence.request).right and last <= 0.1)
 
 
 def width(evidence: Evidence) -> Measured:
@@ -249,7 +249,7 @@ EXPERIMENT = Experiment(
     | {
         "weight decay λ": f"{SMALL.weight_decay:g} ({PAPERS.weight_decay:g})",
         "start": "He et al., zero bias",
-        "cost of --full": f"at most {MOST_GRADIENTS:,} gradients of 30 ms: about 10 min",
+        "cost of --full": "18,092 gradients of 30 ms: about 10 min",
     },
     jobs=jobs,
     claims=CLAIMS,

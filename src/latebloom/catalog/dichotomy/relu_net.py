@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 LEARNING_RATE = 2e-3
 RTOL = 1e-1  # see tolerance-is-enough of dichotomy/fig2a
 ALL_RIGHT = 1e-6  # an error below this is no wrong row
+GENERALISED = 0.05  # not less: an error that flickers around it is located again and again, at 40 evaluations each
 
 
 @dataclass(frozen=True)
 class Size:
     """The paper's size or a smaller one, with the absolute tolerance of its weights and the steps it memorises in.
 
-    `slow_time` is where λt ends for a start of scale 1; `generalised` is more than one of the small size's 106 test
-    pairs, since an error that flickers around it is located again and again.
+    `slow_time` is where λt ends for a start of scale 1, and `right` the share of test pairs that are right by then.
     """
 
     modulus: int
@@ -40,12 +40,12 @@ class Size:
     atol: float
     memorised: float
     slow_time: float
-    generalised: float
+    right: float
 
 
-PAPERS = Size(97, 1024, 0.4, 1e-4, 2e-3, 1e6, 10.0, 0.01)
+PAPERS = Size(97, 1024, 0.4, 1e-4, 2e-3, 1e6, 10.0, 0.99)
 # A smaller table needs a larger share; and the curvature at the origin, a bound on weight decay, grows as 1/modulus.
-SMALL = Size(23, 256, 0.8, 3e-4, 5e-3, 1e5, 8.0, 0.05)
+SMALL = Size(23, 256, 0.8, 3e-4, 5e-3, 1e5, 8.0, 0.95)
 SETTINGS: dict[str, Any] = {
     "modulus p": f"{SMALL.modulus} (paper, --full: {PAPERS.modulus})",
     "width h": f"{SMALL.width} ({PAPERS.width})",
@@ -81,7 +81,7 @@ def job(size: Size, net: Any, slow_time: float, *, weight_decay: float | None = 
         slow_time / decay,
         (lb.probes.KktAngle(), lb.probes.SoftmaxCollapse(), lb.probes.ZeroSumDefect()),
         memorised=ALL_RIGHT,
-        generalised=size.generalised,
+        generalised=GENERALISED,
         learning_rate=LEARNING_RATE,
         **chosen,
     )
