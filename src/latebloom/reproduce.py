@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,7 @@ class Report:
             "experiment": self.experiment.id,
             "seed": seeds[0],
             "seeds": seeds,
+            "set": dict(self.evidence[0].request.given),
             "seconds": self.seconds,
             "gradients": self.gradients,
             "computed": self.computed,
@@ -103,11 +105,17 @@ def reproduce(
     store: Store,
     seeds: Sequence[int] = (),
     full: bool = False,
+    given: Mapping[str, str] | None = None,
     out: Path | None = None,
 ) -> Report:
-    """Runs what the store does not have, checks every claim, and draws the figure into `out` if given."""
+    """Runs what the store does not have, checks every claim, and draws the figure into `out` if given.
+
+    `given` sets some of the experiment's `choices`.
+    """
     started = time.perf_counter()
-    requests = [Request(seed, full) for seed in (seeds or (experiment.seed,))]
+    experiment.check_choices(given or {})
+    chosen = tuple(sorted((given or {}).items()))
+    requests = [Request(seed, full, chosen) for seed in (seeds or (experiment.seed,))]
     jobs = [dict(experiment.jobs(request)) for request in requests]
     runs, computed = _runs(experiment.id, [job for group in jobs for job in group.values()], store)
     studies = [list(experiment.studies(request)) for request in requests]
@@ -132,8 +140,9 @@ def reproduce(
 
 
 def _file_name(experiment: Experiment, request: Request) -> str:
-    """The entry's id; another draw or the full size has a name of its own."""
+    """The entry's id; another draw, the full size or another setting has a name of its own."""
     marks = ([f"seed{request.seed}"] if request.seed != experiment.seed else []) + (["full"] if request.full else [])
+    marks += [re.sub(r"[^\w.-]+", "_", Path(value).name) for _, value in request.given]
     return "-".join([experiment.id.replace("/", "-"), *marks])
 
 

@@ -6,11 +6,13 @@ reads all of them in well under a second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from latebloom.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,10 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """Which version of an experiment is wanted: the seed, and the paper's full size or the everyday one."""
+    """Which version of an experiment is wanted: the seed, the paper's full size or the everyday one, what was set."""
 
     seed: int
     full: bool = False
+    given: tuple[tuple[str, str], ...] = ()
+
+    def choice(self, name: str, default: str) -> str:
+        """What `--set name=value` has given, or the default.
+
+        >>> Request(0, given=(("data", "faces.npz"),)).choice("data", "digits")
+        'faces.npz'
+        """
+        return dict(self.given).get(name, default)
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,7 @@ class Experiment:
     """A published figure or theorem: settings, runs, claims, figure and cost in seconds on two cores.
 
     `jobs` are the runs it needs, by name; `studies` what it computes besides. Entries that ask for the same
-    job share the run.
+    job share the run. `choices` are what `--set name=value` can change, each with a sentence.
     """
 
     id: str
@@ -94,6 +105,15 @@ class Experiment:
     seed: int = 0
     seed_reason: str = "the first draw"
     notes: Sequence[str] = field(default_factory=tuple)
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    def check_choices(self, names: Iterable[str]) -> None:
+        """Refuses to set what is not one of `choices`."""
+        for name in names:
+            if not self.choices:
+                raise InputError(f"{self.id} has nothing to set: leave --set {name}=… out")
+            if name not in self.choices:
+                raise unknown_name(f"setting of {self.id}", name, self.choices)
 
     @property
     def paper(self) -> str:

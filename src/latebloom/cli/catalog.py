@@ -46,6 +46,8 @@ def show(
     out.print(f"Seed {entry.seed}: {entry.seed_reason}.\n", soft_wrap=True)
     for name, value in entry.settings.items():
         out.print(f"  {name:<24} {value}")
+    for name, meaning in entry.choices.items():
+        out.print(f"  --set {name}=…{'':<{max(17 - len(name), 0)}}{meaning}", soft_wrap=True)
     for note in entry.notes:
         out.print(f"\n{note}", soft_wrap=True)
     out.print("\nClaims:")
@@ -72,4 +74,5 @@ def _details(entry) -> dict[str, Any]:
         for claim in entry.claims
     ]
     more = {"title": entry.title, "source": entry.source, "settings": dict(entry.settings), "seed": entry.seed}
+    more |= {"choices": dict(entry.choices)}
     return _row(entry) | more | {"seed_reason": entry.seed_reason, "notes": list(entry.notes), "claims": claims}

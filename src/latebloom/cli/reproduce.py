@@ -20,6 +20,10 @@ Seeds = Annotated[
     int | None, typer.Option("--seeds", min=1, help="Repeat over this many draws, from 0 on, and report rates.")
 ]
 Full = Annotated[bool, typer.Option("--full", help="The paper's full size, where the everyday one is smaller.")]
+Given = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Set what an entry lets you choose, e.g. data=FILE."),
+]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures go.")]
 
 
@@ -28,6 +32,7 @@ def reproduce(
     seed: Seed = None,
     seeds: Seeds = None,
     full: Full = False,
+    given: Given = None,
     out: Out = Path("out"),
     as_json: Json = False,
     store: StoreOption = None,
@@ -35,7 +40,7 @@ def reproduce(
     """Reproduce figures: run what is missing, check the claims, draw."""
     if seed is not None and seeds is not None:
         raise InputError(f"--seed {seed} and --seeds {seeds} exclude each other: give one of them")
-    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, out=out)
+    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, given=_settings(given or []), out=out)
     return _finish(reports, as_json)
 
 
@@ -51,11 +56,14 @@ def _reports(
     seed: int | None = None,
     seeds: int | None = None,
     full: bool = False,
+    given: dict[str, str] | None = None,
     out: Path | None = None,
 ) -> list[Report]:
     from latebloom import catalog
 
     chosen = catalog.select(names)
+    for entry in chosen:
+        entry.check_choices(given or {})
     kept = open_store(store)
     use_compile_cache()
     from latebloom.reproduce import reproduce as reproduce_one
@@ -65,8 +73,21 @@ def _reports(
         # One draw is the entry's own, which may have been chosen; several are a sample, and start at 0.
         draws = range(seeds) if seeds else (entry.seed if seed is None else seed,)
         log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} (about {entry.seconds:g} s if not in the store)")
-        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out))
+        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, given=given, out=out))
     return reports
+
+
+def _settings(texts: list[str]) -> dict[str, str]:
+    """`name=value` texts as a dictionary."""
+    settings: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise InputError(f"cannot read --set {text!r}: write --set name=value")
+        if name in settings:
+            raise InputError(f"--set gives {name} twice: give it once")
+        settings[name] = value
+    return settings
 
 
 def _finish(reports: list[Report], as_json: bool, *, table_only: bool = False) -> int:

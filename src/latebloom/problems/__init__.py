@@ -16,6 +16,7 @@ from latebloom.problems.embedding_mlp import EmbeddingMLP
 from latebloom.problems.entries import AbstractEntries, UnobservedWarning
 from latebloom.problems.factorisation import Factorisation
 from latebloom.problems.faster import Faster
+from latebloom.problems.image_classifier import ImageClassifier
 from latebloom.problems.isolated import Isolated
 from latebloom.problems.labelled import AbstractLabelled, require_labelled
 from latebloom.problems.labelled_points import AbstractPoints, GaussianGap, LabelledPoints, SparseSigns
@@ -40,7 +41,10 @@ from latebloom.record import Record
 # What the command line can build by name.
 TABLE: dict[str, type[Record]] = {
     cls.name(): cls
-    for cls in (SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression, EmbeddingMLP)
+    for cls in (
+        *(SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression, EmbeddingMLP),
+        ImageClassifier,
+    )
 }
 
 __all__ = [
@@ -61,6 +65,7 @@ __all__ = [
     "Factorisation",
     "Faster",
     "GaussianGap",
+    "ImageClassifier",
     "Isolated",
     "LabelledPoints",
     "LeastSquares",

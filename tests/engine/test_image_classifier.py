@@ -1,0 +1,221 @@
+"""The network on images: its steps against PyTorch, its splits, the files it reads, and those it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import struct
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import latebloom as lb
+from latebloom.errors import InputError, UnknownNameError
+from latebloom.problems import ImageClassifier
+from latebloom.problems.image_file import read_images
+
+RATE, STRENGTH = 1e-2, 1e-3
+RANDOM = np.random.default_rng(0)
+IMAGES = RANDOM.integers(0, 256, size=(30, 3, 2)).astype(np.uint8)
+IMAGES[0, 0, 0] = 255
+LABELS = (np.arange(30) % 3).astype(np.uint8)
+
+
+def idx(array: np.ndarray) -> bytes:
+    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+
+
+def csv(images: np.ndarray, labels: np.ndarray) -> str:
+    rows = np.column_stack([labels, images.reshape(len(images), -1)])
+    return "\n".join(",".join(f"{value:g}" for value in row) for row in rows) + "\n"
+
+
+def save_npz(path: Path, **arrays) -> Path:
+    with path.open("wb") as file:  # np.savez would add .npz to a name without it
+        np.savez(file, **arrays)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["cross_entropy", "squared"])
+def test_steps_of_adam_agree_with_pytorch(kind):
+    """Rung 2: three steps on all rows in double precision, with l1, to 1e-10."""
+    torch = pytest.importorskip("torch")
+    problem = ImageClassifier(train=60, width=12, init_scale=2.0, loss_kind=kind, precision="float64")
+    method, penalty = lb.Optax("adam", learning_rate=RATE), lb.L1(STRENGTH)
+    images, labels = (torch.tensor(np.asarray(part)) for part in (problem.train_images, problem.train_labels))
+    theirs = {name: torch.tensor(np.asarray(leaf), requires_grad=True) for name, leaf in problem.init().items()}
+    adam = torch.optim.Adam(theirs.values(), lr=RATE)
+    step = jax.jit(lambda params, state: method.step(problem, penalty, params, state))
+    value = jax.jit(problem.loss)
+    params, state = problem.init(), method.init(problem, penalty, problem.init())
+    for _ in range(3):
+        adam.zero_grad()
+        scores = torch.relu(images @ theirs["hidden"].T) @ theirs["output"].T
+        if kind == "cross_entropy":
+            loss = torch.nn.functional.cross_entropy(scores, labels.long())
+        else:
+            loss = torch.nn.functional.mse_loss(scores, torch.nn.functional.one_hot(labels.long(), 10).double())
+        np.testing.assert_allclose(value(params), loss.item(), rtol=1e-12)
+        (loss + STRENGTH * sum(part.abs().sum() for part in theirs.values())).backward()
+        adam.step()
+        params, state = step(params, state)
+    for name, leaf in params.items():
+        np.testing.assert_allclose(leaf, theirs[name].detach().numpy(), rtol=0, atol=1e-10, err_msg=name)
+        assert np.max(np.abs(leaf - problem.init()[name])) > RATE
+
+
+def test_split_start_and_errors():
+    """Every image is used once, matrices start as N(0, 1/rows), wrong answers are counted, rows make minibatches."""
+    problem = ImageClassifier(train=300, test=500, width=400, init_scale=8.0, seed=3)
+    digits = read_images()
+    known = {row.tobytes() for row in digits.pixels.astype(np.float32)}
+    both = np.concatenate([problem.train_images, problem.test_images])
+    assert both.shape == (800, 64)
+    assert {row.tobytes() for row in both} <= known
+    assert len({row.tobytes() for row in both}) == 800
+    assert np.std(problem.init()["hidden"]) == pytest.approx(8 / 20, rel=0.05)
+    assert np.std(problem.init()["output"]) == pytest.approx(8 / np.sqrt(10), rel=0.05)
+    params = {name: np.asarray(part) for name, part in problem.init().items()}
+    hidden = np.maximum(np.asarray(problem.test_images) @ params["hidden"].T, 0)
+    wrong = np.argmax(hidden @ params["output"].T, axis=1) != np.asarray(problem.test_labels)
+    assert float(problem.test_error(params)) == pytest.approx(np.mean(wrong), abs=1e-9)
+    other = ImageClassifier(train=300, test=500, width=400, seed=3, init_seed=4)
+    assert np.array_equal(problem.train_images, other.train_images)
+    assert not np.allclose(problem.init()["output"], 8 * other.init()["output"])
+    rows = np.array([5, 2, 9])
+    both = jax.jit(lambda w: (problem.gradient_on(w, rows), jax.grad(lambda v: problem.loss_on(v, rows))(w)))
+    mine, theirs = both(params)
+    for name, part in mine.items():
+        np.testing.assert_allclose(part, theirs[name], atol=1e-4 * np.max(np.abs(theirs[name])))
+
+
+def written(folder: Path) -> dict[str, Path]:
+    """The same images in every format, with names that say nothing."""
+    files = {"npz": save_npz(folder / "pictures.dat", x=IMAGES.reshape(30, 6), y=LABELS)}
+    files["csv"] = folder / "pictures.txt"
+    files["csv"].write_text(csv(IMAGES, LABELS))
+    files["idx"] = folder / "a-images-idx3-ubyte"
+    files["idx"].write_bytes(idx(IMAGES))
+    (folder / "a-labels-idx1-ubyte").write_bytes(idx(LABELS))
+    files["idx.gz"] = folder / "b-images-idx3-ubyte.gz"
+    files["idx.gz"].write_bytes(gzip.compress(idx(IMAGES)))
+    (folder / "b-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx(LABELS)))
+    return files
+
+
+def test_formats_are_known_by_their_contents(tmp_path):
+    """Four files, one problem: the same numbers, and the same identity in the store."""
+    problems = {kind: ImageClassifier(path, 5, train=20) for kind, path in written(tmp_path).items()}
+    first = problems["npz"]
+    both = np.concatenate([first.train_images, first.test_images])
+    assert sorted(both.sum(axis=1)) == pytest.approx(sorted(IMAGES.sum(axis=(1, 2)) / 255), rel=1e-6)
+    for kind, problem in problems.items():
+        assert np.array_equal(problem.train_images, first.train_images), kind
+        assert np.array_equal(problem.test_labels, first.test_labels), kind
+        assert problem.text == first.text, kind
+        assert str(tmp_path) in repr(problem)
+
+
+def test_identity_is_that_of_the_contents(tmp_path):
+    """A file that has changed is another problem, although its name is the same."""
+    path = save_npz(tmp_path / "file.npz", images=IMAGES, labels=LABELS)
+    before = ImageClassifier(path, 5, train=20)
+    changed = IMAGES.copy()
+    changed[7, 1, 1] ^= 1
+    save_npz(path, images=changed, labels=LABELS)
+    after = ImageClassifier(path, 5, train=20)
+    assert before != after
+    assert before.text != after.text
+    assert str(tmp_path) not in before.text
+    relabelled = save_npz(tmp_path / "other.npz", images=IMAGES, labels=(LABELS + 1) % 3)
+    assert ImageClassifier(relabelled, 5, train=20) != before
+
+
+def npz(**arrays):
+    return lambda path: save_npz(path, **arrays)
+
+
+def raw(data: bytes | str):
+    return lambda path: path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def with_labels(images: bytes, labels: bytes | None):
+    def write(path: Path) -> None:
+        path.write_bytes(images)
+        if labels is not None:
+            path.with_name(path.name.replace("images", "labels")).write_bytes(labels)
+
+    return write
+
+
+FRACTIONAL, NEGATIVE, HUGE = LABELS + 0.5, LABELS - 1.0, LABELS * 1000.0
+HOLED = np.where(np.arange(180).reshape(30, 6) == 7, np.nan, 1.0)
+MALFORMED = {
+    "missing": (lambda path: None, "there is no file"),
+    "a folder": (lambda path: path.mkdir(), "cannot read"),
+    "empty": (raw(b""), "is empty"),
+    "not images": (raw(b"\x89PNG\r\n\x1a\n\0\0"), "neither npz nor IDX nor CSV"),
+    "damaged gzip": (raw(gzip.compress(b"1,2,3" * 99)[:-12]), "damaged gzip"),
+    "npz without labels": (npz(images=IMAGES, extra=LABELS), "holds images, extra, but needs"),
+    "npz without images": (npz(labels=LABELS), "holds labels, but needs"),
+    "npz of text": (npz(images=IMAGES, labels=LABELS.astype(str)), "labels .* are of type <U3"),
+    "npz of objects": (npz(images=IMAGES, labels=LABELS.astype(object)), "something else than arrays of numbers"),
+    "damaged npz": (raw(b"PK\x03\x04" + b"x" * 50), "damaged npz"),
+    "flat images": (npz(images=IMAGES.ravel(), labels=LABELS), r"shape \(180,\): they must be \(n, height, width\)"),
+    "no images": (npz(images=IMAGES[:0], labels=LABELS[:0]), r"shape \(0, 3, 2\)"),
+    "too few labels": (npz(images=IMAGES, labels=LABELS[:-1]), r"30 images and labels of shape \(29,\)"),
+    "NaN": (npz(images=HOLED, labels=LABELS), "has 1 pixels and 0 labels that are NaN"),
+    "black": (npz(images=0 * IMAGES, labels=LABELS), "all pixels .* are zero"),
+    "fractional labels": (npz(images=IMAGES, labels=FRACTIONAL), "has the label 0.5: labels must be whole"),
+    "negative labels": (npz(images=IMAGES, labels=NEGATIVE), "has the label -1: labels must be whole numbers from 0"),
+    "huge labels": (npz(images=IMAGES, labels=HUGE), "has the label 2000: .* from 0 to 999"),
+    "one class": (npz(images=IMAGES, labels=0 * LABELS), "needs at least two classes"),
+    "cut off IDX": (
+        with_labels(idx(IMAGES)[:-5], idx(LABELS)),
+        "is cut off: its header says 30x3x2, 180 bytes, and 175 are",
+    ),
+    "cut off IDX header": (with_labels(idx(IMAGES)[:9], idx(LABELS)), "is cut off: its header says 30, "),
+    "cut off IDX labels": (with_labels(idx(IMAGES), idx(LABELS)[:-1]), "labels.* is cut off"),
+    "IDX without labels": (with_labels(idx(IMAGES), None), "has no labels: put my-labels"),
+    "IDX with CSV labels": (with_labels(idx(IMAGES), b"1,2"), "is not an IDX file, but has to be one"),
+    "CSV with a header": (raw("label,p1,p2\n1,2,3\n0,4,5\n"), "row 1 .* is not all numbers .*take the header out"),
+    "CSV with words": (raw("1,2,3\n0,4,five\n"), "row 2 .* is not all numbers .*every cell must be a number"),
+    "ragged CSV": (raw("1,2,3\n0,4\n"), "row 2 .* has 2 cells and the first 3"),
+    "CSV of labels only": (raw("1\n0\n"), r"shape \(2, 0\)"),
+    "CSV with NaN": (raw("1,2,3\n0,4,nan\n"), "has 1 pixels and 0 labels that are NaN"),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_malformed_files_are_refused_in_a_sentence(case, tmp_path):
+    write, message = MALFORMED[case]
+    path = tmp_path / "my-images-file"
+    write(path)
+    with pytest.raises(InputError, match=message) as caught:
+        ImageClassifier(path, 5, train=1)
+    assert re.search(re.escape(tmp_path.name), str(caught.value)), "the file is not named"
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"train": 1797}, "train=1797 is not allowed: 'digits' has 1797 images"),
+        ({"train": 1000, "test": 798}, "test=798 is not allowed: 'digits' has 1797 images, 797 without"),
+        ({"width": 0}, "width must be finite and at least 1"),
+        ({"init_scale": -1.0}, "init_scale must be finite and at least 0"),
+        ({"data": 7}, "data must be the name of a file, or 'digits'"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(InputError, match=message):
+        ImageClassifier(**options)
+
+
+def test_unknown_names_come_with_the_closest():
+    with pytest.raises(UnknownNameError, match="unknown loss 'square': did you mean 'squared'"):
+        ImageClassifier(loss_kind="square")
+    with pytest.raises(UnknownNameError, match="unknown precision 'float16'"):
+        ImageClassifier(precision="float16")
