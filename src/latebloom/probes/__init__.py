@@ -3,7 +3,7 @@
 from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy, UnmirroredAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
-from latebloom.probes.errors import TestError, TestLoss, TrainError, TrainLogLoss, TrainLoss
+from latebloom.probes.errors import TestError, TestLoss, TestR2, TrainError, TrainLogLoss, TrainLoss
 from latebloom.probes.fill_in import FillIn
 from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
 from latebloom.probes.function import FunctionValues, Kinks
@@ -70,6 +70,7 @@ TABLE: dict[str, type[Record]] = {
         TestLoss,
         UnmirroredAccuracy,
         WeightNorm,
+        TestR2,
     )
 }
 
@@ -110,6 +111,7 @@ __all__ = [
     "TestAccuracy",
     "TestError",
     "TestLoss",
+    "TestR2",
     "TrainAccuracy",
     "TrainError",
     "TrainLogLoss",

@@ -6,6 +6,7 @@ from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_log_loss
 from latebloom.problems.rows import AbstractRows
+from latebloom.problems.teacher_student import TeacherStudent
 
 
 class TrainLoss(AbstractProbe):
@@ -55,3 +56,26 @@ class TestError(AbstractProbe):
 
     def measure(self, problem, penalty, params):
         return problem.test_error(params)
+
+
+class TestR2(AbstractProbe):
+    """`R² = 1 - Σ |y - y*|² / Σ |y* - mean of y*|²` over the test set: 0 is the best constant, 1 a perfect fit.
+
+    Column `test_r2`. A test error that has fallen by orders of magnitude can still be near that of a constant.
+    """
+
+    __test__ = False  # the name is the field's, pytest must not collect it
+
+    @property
+    def column(self) -> str:
+        return "test_r2"
+
+    def check(self, problem, penalty):
+        if not isinstance(problem, TeacherStudent):
+            raise CapabilityError(
+                f"TestR2 needs test targets with a variance and {type(problem).__name__} has none: use TeacherStudent, "
+                "or test_error, which every run records"
+            )
+
+    def measure(self, problem, penalty, params):
+        return 1 - problem.test_error(params)

@@ -34,6 +34,7 @@ from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.problems.relu_net import ReluRegression
 from latebloom.problems.rows import AbstractRows, OnRows, require_rows
 from latebloom.problems.sparse_recovery import SparseRecovery
+from latebloom.problems.teacher_student import TeacherStudent
 from latebloom.problems.toy_models import ToyModel
 from latebloom.problems.two_parts import AbstractLinearInSecond, require_linear_in_second
 from latebloom.record import Record
@@ -43,7 +44,7 @@ TABLE: dict[str, type[Record]] = {
     cls.name(): cls
     for cls in (
         *(SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression, EmbeddingMLP),
-        ImageClassifier,
+        *(ImageClassifier, TeacherStudent),
     )
 }
 
@@ -83,6 +84,7 @@ __all__ = [
     "ReluRegression",
     "SparseRecovery",
     "SparseSigns",
+    "TeacherStudent",
     "ToyModel",
     "UnobservedWarning",
     "require_labelled",
