@@ -231,7 +231,6 @@ def draw(evidence: Evidence) -> Figure:
     for column, colour, label in (("train_loss", TRAIN, "train"), ("test_loss", TEST, "test")):
         shell.plot(runs[LARGE]["l2_norm_of_weights"], runs[LARGE][column], color=colour, label=f"{label}, start x 8")
         shell.plot(runs[USUAL]["l2_norm_of_weights"], runs[USUAL][column], ":", color=colour, label="usual start")
-    shell.set_xscale("log")
     shell.set_yscale("log")
     shell.set_xlabel(r"norm of the weights $\|\theta\|_2$")
     shell.set_ylabel("cross-entropy")
