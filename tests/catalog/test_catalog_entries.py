@@ -21,7 +21,10 @@ def store(tmp_path_factory) -> Store:
 
 
 # Minutes each on a busy machine: `pytest -m long`, or `latebloom verify`. Of the networks, blog-fig1 is always run.
-LONG = {"beyond-l2/fig8", "beyond-l2/app-g2", "beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig30"}
+LONG = {
+    *("beyond-l2/fig8", "beyond-l2/app-g2", "beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig30"),
+    "beyond-l2/fig35",  # of the networks on images, rescaling is always run
+}
 
 
 @pytest.mark.slow
