@@ -28,7 +28,7 @@ def test_a_file_is_part_of_every_run_of_fig35(tmp_path):
     assert keys(tmp_path / "same.npz") == one
     assert not keys(tmp_path / "other.npz") & one
     np.savez(tmp_path / "few.npz", images=images[:900], labels=labels[:900])
-    with pytest.raises(InputError, match="train=1000 is not allowed: .*few.npz' has 900 images"):
+    with pytest.raises(InputError, match=r"train=1000 is not allowed: .*few\.npz' has 900 images"):
         keys(tmp_path / "few.npz")
 
 
