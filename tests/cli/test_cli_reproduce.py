@@ -65,6 +65,41 @@ def test_seed_and_seeds_exclude_each_other(latebloom):
     assert "exclude each other" in answer.err
 
 
+def test_set_reaches_the_entry_and_its_report(latebloom, shared_store, monkeypatch, tmp_path):
+    entry, seen = catalog.get("beyond-l2/fig25"), []
+
+    def jobs(request):
+        seen.append(request.choice("data", "none"))
+        return entry.jobs(request)
+
+    monkeypatch.setitem(
+        catalog.EXPERIMENTS, entry.id, replace(entry, jobs=jobs, choices={"data": "a file", "size": "a number"})
+    )
+    words = ("reproduce", entry.id, "--store", shared_store, "--out", tmp_path, "--json")
+    (report,) = latebloom(*words, "--set", "data=my faces/a=b.npz").json
+    assert seen == ["my faces/a=b.npz"]
+    assert report["set"] == {"data": "my faces/a=b.npz"}
+    assert {Path(path).stem for path in report["figures"]} == {"beyond-l2-fig25-a_b.npz"}
+    for given, message in {
+        "dta=x": "unknown setting of beyond-l2/fig25 'dta': did you mean 'data'? Known: data, size",
+        "data": "write --set name=value",
+        "data=": "write --set name=value",
+    }.items():
+        answer = latebloom(*words, "--set", given)
+        assert answer.code == 2
+        assert message in answer.err
+    assert "twice" in latebloom(*words, "--set", "data=x", "--set", "data=y").err
+    assert len(seen) == 1
+
+
+def test_an_entry_without_settings_refuses_to_be_set(latebloom):
+    answer = latebloom("reproduce", "beyond-l2/fig3", "--set", "data=x.npz")
+    assert answer.code == 2
+    assert "beyond-l2/fig3 has nothing to set" in answer.err
+    shown = latebloom("show", "beyond-l2/fig35")
+    assert "--set data=…" in shown.out
+
+
 def test_a_verdict_that_differs_is_exit_code_1(latebloom, shared_store, monkeypatch):
     entry = catalog.get("beyond-l2/fig25")
     turned = replace(entry, claims=[replace(claim, documented=not claim.documented) for claim in entry.claims])

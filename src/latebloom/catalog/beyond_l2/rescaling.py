@@ -238,6 +238,7 @@ def goldilocks(axis: Axes, evidence: Evidence) -> None:
     axis.plot(run["l2_norm_of_weights"], run["test_loss"], ":", color=GREY, label="test, along training")
     axis.set_xscale("log")
     axis.set_yscale("log")
+    axis.set_ylim(bottom=1e-6)
     axis.set_xlabel(r"norm of the weights $\|\theta\|_2$")
     axis.set_ylabel("cross-entropy")
     axis.legend(fontsize=5.5, loc="lower left")

@@ -1,0 +1,42 @@
+"""The entries on images: a file of the user's own is part of every run's identity; a wrong rescaling is noticed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from latebloom.catalog import EXPERIMENTS, Evidence, Request
+from latebloom.catalog.beyond_l2 import fig35, rescaled
+from latebloom.errors import InputError
+from latebloom.store import run_key
+
+
+def keys(path) -> set[str]:
+    jobs = fig35.jobs(Request(0, given=(("data", str(path)),)))
+    assert all(job.problem.train == 1000 for job in jobs.values())  # type: ignore[attr-defined]
+    return {run_key(job.configuration()) for job in jobs.values()}
+
+
+def test_a_file_is_part_of_every_run_of_fig35(tmp_path):
+    random = np.random.default_rng(0)
+    images, labels = random.random((1200, 2, 2)), np.arange(1200) % 3
+    np.savez(tmp_path / "one.npz", images=images, labels=labels)
+    np.savez(tmp_path / "same.npz", images=images, labels=labels)
+    np.savez(tmp_path / "other.npz", images=images[::-1], labels=labels)
+    one = keys(tmp_path / "one.npz")
+    assert len(one) == 5
+    assert keys(tmp_path / "same.npz") == one
+    assert not keys(tmp_path / "other.npz") & one
+    np.savez(tmp_path / "few.npz", images=images[:900], labels=labels[:900])
+    with pytest.raises(InputError, match=r"train=1000 is not allowed: .*few\.npz' has 900 images"):
+        keys(tmp_path / "few.npz")
+
+
+def test_a_wrong_rescaling_is_noticed(monkeypatch):
+    """The claims about drawn networks hold as they are, and none does if B is divided by λ instead of λ^L."""
+    claims = EXPERIMENTS["beyond-l2/rescaling"].claims[:4]
+    evidence = Evidence(Request(11), {}, {}, {})
+    assert all(claim.check(evidence).holds for claim in claims)
+    monkeypatch.setattr(rescaled, "rescaled", lambda first, second, factor, degree: (factor * first, second / factor))
+    evidence = Evidence(Request(12), {}, {}, {})
+    assert not any(claim.check(evidence).holds for claim in claims)
