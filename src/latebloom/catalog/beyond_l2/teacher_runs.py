@@ -12,7 +12,7 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Request
 from latebloom.catalog.beyond_l2.common import t1
 from latebloom.catalog.beyond_l2.networks import L1, L2, NUCLEAR, falls, later, memorise_first, name_of
 from latebloom.figures import panels
-from latebloom.figures.style import THEORY, canvas, shades
+from latebloom.figures.style import GREY, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +47,8 @@ NOTES = (
     "Everyday size: (d, r, c, N) = (40, 200, 2, 40), in the paper's proportions; --full is (100, 500, 2, 100).",
     "The student starts with outputs hundreds of times the teacher's variance, which is where the two orders of "
     "magnitude come from: the drop ends near the best constant, and R² is shown beside every test error.",
+    "Under l1 the largest R² of a run was 0.12 to 0.35 over five draws of the everyday size and 0.28 to 0.35 over three "
+    "of the paper's; it is passed early, and R² at the end is lower: -0.1 to 0.2 and 0.15 to 0.25.",
     "Adam's late spikes lift the train error above 0.05 again for some steps; t1 is the first crossing.",
     "The figure's values of α and β are not printed; these show the same.",
 )
@@ -306,6 +308,10 @@ def draw_errors(axis: Axes, runs: Mapping[float, Run], title: str) -> None:
     axis.set_ylim(bottom=1e-5)
     axis.set_ylabel("share of variance left")
     axis.set_title(title)
+    draw_legend(axis)
+
+
+def draw_legend(axis: Axes) -> None:
     axis.legend(loc="lower left", fontsize=5.5, title="test (train dotted)", title_fontsize=5.5)
 
 
@@ -313,7 +319,8 @@ def draw_r2(axis: Axes, runs: Mapping[float, Run]) -> None:
     """R² on the test set near its end: 0 is the best constant, dashed."""
     for (strength, run), colour in zip(runs.items(), shades(len(runs)), strict=True):
         axis.plot(run["step"], run["test_r2"], color=colour, label=rf"$\beta$ = {strength:g}")
-    axis.axhline(0.0, color=THEORY, linewidth=0.7, linestyle="--")
+    axis.axhline(0.0, color=THEORY, linewidth=0.7, linestyle="--", label="best constant")
+    axis.legend(loc="upper left", fontsize=5.5)
     panels.log_steps(axis)
     axis.set_ylim(-1, 1)
     axis.set_ylabel("test $R^2$")
@@ -325,5 +332,9 @@ def draw_grid(evidence: Evidence, kind: str, rates: Sequence[float]) -> Figure:
     for row, rate in enumerate(rates):
         runs = family(evidence, kind, rate)
         draw_errors(axes[2 * row], runs, rf"{SYMBOLS[kind]}, $\alpha$ = {rate:g}")
+        alone = evidence.runs.get(name_of(NONE, rate, 0.0))
+        if alone is not None:
+            axes[2 * row].plot(alone["step"], alone["test_error"], color=GREY, label="no penalty")
+            draw_legend(axes[2 * row])
         draw_r2(axes[2 * row + 1], runs)
     return figure
