@@ -18,5 +18,5 @@ EXPERIMENT = Experiment(
     jobs=lambda request: teacher_runs.grid_jobs(request, SOBOLEV, (RATE,), control=True),
     claims=(*teacher_runs.sobolev_claims((RATE,), SOURCE), *teacher_runs.control_claims(SOBOLEV)),
     draw=lambda e: teacher_runs.draw_grid(e, SOBOLEV, (RATE,)),
-    notes=(*teacher_runs.NOTES, teacher_runs.SOBOLEV_NOTE, "--full takes about two minutes."),
+    notes=(*teacher_runs.NOTES, *teacher_runs.SOBOLEV_NOTES, "--full takes about two minutes."),
 )
