@@ -11,7 +11,7 @@ from cases import sparse
 import latebloom as lb
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import TeacherStudent
-from latebloom.problems.teacher_student import jacobians, network
+from latebloom.problems.teacher_student import jacobians, network, unexplained
 
 STRENGTH, SOBOLEV, RATE, STEPS = 1e-2, 0.3, 1e-3, 3
 PENALTIES = {
@@ -94,6 +94,11 @@ def test_jacobians_in_the_input(sobolev):
     np.testing.assert_allclose(jacobians(params, sobolev.inputs), expected, atol=1e-14)
 
 
+def test_outputs_are_homogeneous(sobolev):
+    once, twice = (sobolev.predict({k: s * v for k, v in sobolev.init().items()}, sobolev.inputs) for s in (1, 2))
+    np.testing.assert_allclose(twice, 2**sobolev.degree * once, rtol=1e-13)
+
+
 def test_loss_is_the_printed_sum(sobolev):
     """Rung 2: plain NumPy, sample by sample; residuals, rows and the mean over minibatches say the same."""
     params = {name: np.asarray(leaf) for name, leaf in sobolev.init().items()}
@@ -138,8 +143,6 @@ def test_r2_of_a_run():
     assert run.final["test_error"] == pytest.approx(1 - expected, rel=1e-4)
     assert run["train_error"].dtype == run["test_r2"].dtype
     constant = jnp.broadcast_to(problem.test_targets.mean(axis=0), targets.shape)
-    from latebloom.problems.teacher_student import unexplained
-
     assert float(unexplained(constant, problem.test_targets)) == pytest.approx(1.0, rel=1e-6)
     with pytest.raises(CapabilityError, match="TestR2 needs test targets with a variance and SparseRecovery has none"):
         lb.train(sparse(), lb.GradientDescent(0.1), steps=1, probes=[probe])

@@ -1,0 +1,22 @@
+"""Figure 10: errors of a ReLU student of a ReLU teacher under l1."""
+
+from __future__ import annotations
+
+from latebloom.catalog.base import Experiment
+from latebloom.catalog.beyond_l2 import teacher_runs
+from latebloom.catalog.beyond_l2.teacher_runs import L1, RATE
+
+SOURCE = "Section 4, Figure 10"
+
+EXPERIMENT = Experiment(
+    id="beyond-l2/fig10",
+    title="A ReLU student of a ReLU teacher under l1",
+    claim="Under l1 the test error falls long after memorisation, later for smaller β: to a plateau.",
+    source=SOURCE,
+    seconds=20,
+    settings=teacher_runs.settings(L1, (RATE,)),
+    jobs=lambda request: teacher_runs.grid_jobs(request, L1, (RATE,), control=True),
+    claims=(*teacher_runs.norm_claims(L1, (RATE,), SOURCE), *teacher_runs.control_claims(L1)),
+    draw=lambda e: teacher_runs.draw_grid(e, L1, (RATE,)),
+    notes=(*teacher_runs.NOTES, "--full takes about two minutes."),
+)

@@ -1,0 +1,22 @@
+"""Figure 11: errors of a ReLU student of a ReLU teacher in Sobolev training."""
+
+from __future__ import annotations
+
+from latebloom.catalog.base import Experiment
+from latebloom.catalog.beyond_l2 import teacher_runs
+from latebloom.catalog.beyond_l2.teacher_runs import RATE, SOBOLEV
+
+SOURCE = "Section 4, Figure 11"
+
+EXPERIMENT = Experiment(
+    id="beyond-l2/fig11",
+    title="A ReLU student of a ReLU teacher in Sobolev training",
+    claim="Fitting the slopes, too, makes the student generalise after it has memorised, earlier for larger β.",
+    source=SOURCE,
+    seconds=30,
+    settings=teacher_runs.settings(SOBOLEV, (RATE,)),
+    jobs=lambda request: teacher_runs.grid_jobs(request, SOBOLEV, (RATE,), control=True),
+    claims=(*teacher_runs.sobolev_claims((RATE,), SOURCE), *teacher_runs.control_claims(SOBOLEV)),
+    draw=lambda e: teacher_runs.draw_grid(e, SOBOLEV, (RATE,)),
+    notes=(*teacher_runs.NOTES, *teacher_runs.SOBOLEV_NOTES, "--full takes about two minutes."),
+)
