@@ -33,7 +33,7 @@ class BenchResult:
     ) -> BenchResult:
         """Ours may take at most `most` times as long; loops that do not `agree` meet no target."""
         ratio = ours / theirs
-        return cls(benchmark, what, ours, theirs, ratio, f"at most {most:g}", agree and ratio <= most, note)
+        return cls(benchmark, what, ours, theirs, ratio, f"at most {most:g}", bool(agree and ratio <= most), note)
 
     @classmethod
     def at_least(
@@ -41,7 +41,7 @@ class BenchResult:
     ) -> BenchResult:
         """Ours must be at least `least` times faster; loops that do not `agree` meet no target."""
         ratio = theirs / ours
-        return cls(benchmark, what, ours, theirs, ratio, f"at least {least:g}", agree and ratio >= least, note)
+        return cls(benchmark, what, ours, theirs, ratio, f"at least {least:g}", bool(agree and ratio >= least), note)
 
     @classmethod
     def within(cls, benchmark: str, what: str, *, ours: float, limit: float, note: str = "") -> BenchResult:
