@@ -13,7 +13,7 @@ EXPERIMENT = Experiment(
     title="A ReLU student of a ReLU teacher under l1",
     claim="Under l1 the test error falls long after memorisation, later for smaller β: to a plateau.",
     source=SOURCE,
-    seconds=20,
+    seconds=30,
     settings=teacher_runs.settings(L1, (RATE,)),
     jobs=lambda request: teacher_runs.grid_jobs(request, L1, (RATE,), control=True),
     claims=(*teacher_runs.norm_claims(L1, (RATE,), SOURCE), *teacher_runs.control_claims(L1)),
