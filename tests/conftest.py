@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
-
-# Compiling is most of the time: a program is compiled once for all processes of a test run, and for the next run.
-_PROGRAMS = {
-    "jax_compilation_cache_dir": str(Path(__file__).parent.parent / ".pytest_cache" / "programs"),
-    "jax_persistent_cache_min_compile_time_secs": 0.3,
-}
-for _name, _value in _PROGRAMS.items():
-    jax.config.update(_name, _value)
-    os.environ.setdefault(_name.upper(), str(_value))  # of the processes that tests start
 
 # No coin flips: the same examples on every machine, and no files left behind.
 settings.register_profile(

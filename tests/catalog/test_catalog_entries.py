@@ -21,11 +21,13 @@ def store(tmp_path_factory) -> Store:
 
 
 # Each takes most of a minute, or minutes, of a core: `pytest -m long`, or `latebloom verify`, which runs everything. Of
-# the networks, beyond-l2/blog-fig1 and rescaling are always run; dichotomy/fig4 has tests of its own.
+# the networks, beyond-l2/rescaling and dichotomy/fig2b and fig2c are always run; dichotomy/fig4 has tests of its own.
 LONG = {
-    *("beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig8", "beyond-l2/fig9", "beyond-l2/fig21", "beyond-l2/fig27"),
-    *("beyond-l2/fig30", "beyond-l2/fig35", "beyond-l2/app-f2", "beyond-l2/app-g2", "dichotomy/fig4"),
-    *("beyond-l2/fig10", "beyond-l2/fig11", "beyond-l2/fig31", "beyond-l2/fig32", "beyond-l2/fig33", "beyond-l2/fig34"),
+    *("beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig6", "beyond-l2/fig8", "beyond-l2/fig9", "beyond-l2/fig10"),
+    *("beyond-l2/fig11", "beyond-l2/fig17", "beyond-l2/fig18", "beyond-l2/fig21", "beyond-l2/fig22", "beyond-l2/fig23"),
+    *("beyond-l2/fig27", "beyond-l2/fig28", "beyond-l2/fig30", "beyond-l2/fig31", "beyond-l2/fig32", "beyond-l2/fig33"),
+    *("beyond-l2/fig34", "beyond-l2/fig35", "beyond-l2/blog-fig1", "beyond-l2/app-f2", "beyond-l2/app-g2"),
+    *("dichotomy/fig2a", "dichotomy/fig4", "geometry/fig4", "geometry/joint-vs-isolated"),
 }
 
 

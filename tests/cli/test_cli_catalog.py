@@ -34,11 +34,11 @@ def test_show_json_lists_every_claim(latebloom):
 
 
 def test_an_unknown_experiment_is_one_line_with_the_closest(latebloom):
-    answer = latebloom("show", "beyond-l2/fig33")
+    answer = latebloom("show", "beyond-l2/fig333")
     assert answer.code == 2
     assert answer.out == ""
     assert answer.err.count("\n") == 1
-    assert "did you mean 'beyond-l2/fig3'?" in answer.err
+    assert "did you mean 'beyond-l2/fig33'?" in answer.err
 
 
 def test_an_unknown_command_is_one_line_with_the_closest(latebloom):
