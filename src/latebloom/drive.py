@@ -1,7 +1,7 @@
 """The host's side of a run: feeds the compiled loop, collects records, pins crossings, listens for Ctrl-C.
 
-A batch is split into shards, one a core; each shard is advanced by the same compiled program in
-its own thread (JAX releases the interpreter lock while it runs).
+A batch is split into shards of a few lanes, which threads, one a core, advance by the same compiled program (JAX
+releases the interpreter lock while it runs).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -26,7 +27,8 @@ from latebloom.one_core import one_core
 from latebloom.progress import ProgressBar
 
 CALL_SECONDS = 0.2  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
-FIRST_QUOTA = 2_000  # steps of the first call, before the speed is known
+FIRST_QUOTA = 50  # steps of the first call, before the speed is known: 1.5 s where a step takes 30 ms
+MOST_PADDING = 0.1  # of the lanes of a batch may be copies that fill up its shards: they keep a core idle at the end
 
 IDLE = -1  # the number of a lane that only fills up a shard
 
@@ -83,6 +85,7 @@ class Shard:
         self.done = np.zeros(len(lanes), dtype=bool)
         self.results = [LaneResult() for _ in lanes]
         self.quota = FIRST_QUOTA
+        self.begun = False
         self.progress: Progress
 
     def warm_up(self) -> None:
@@ -90,6 +93,7 @@ class Shard:
         self.progress = loop.begin(self.lanes)
         nothing = np.zeros(len(self.numbers), dtype=np.int64)
         jax.block_until_ready(self._advance(self.progress, [np.zeros(0)] * len(self.numbers), nothing)[2])
+        self.begun = True
 
     def _advance(self, progress: Progress, targets: Sequence[np.ndarray], stops: np.ndarray):
         table = np.zeros((len(targets), CAPACITY), dtype=np.int64)
@@ -239,21 +243,30 @@ def drive(
     shards, locks = _split(lanes, schedules)
     cancel = threading.Event()
     counts = [0] * len(shards)
+    waiting = deque(range(len(shards)))
 
-    def work(number: int) -> None:
-        shard = shards[number]
-        with locks[number]:  # the first shard of a structure compiles, the others wait for it
-            if cancel.is_set():
+    def work() -> None:
+        """Advances one shard after the other to its end; the last few take turns, so that no core is idle then."""
+        while waiting:
+            try:
+                number = waiting.popleft()
+            except IndexError:  # another thread was quicker
                 return
-            shard.warm_up()
-        while not (shard.done.all() or cancel.is_set()):
-            counts[number] += shard.call(on_records)
-        shard.finish(on_records, cancelled=cancel.is_set())
+            shard = shards[number]
+            with locks[number]:  # the first shard of a structure compiles, the others wait for it
+                if not (shard.begun or cancel.is_set()):
+                    shard.warm_up()
+            if not (shard.done.all() or cancel.is_set()):
+                counts[number] += shard.call(on_records)
+            if not (shard.done.all() or cancel.is_set()):
+                (waiting.append if len(waiting) < _cores() else waiting.appendleft)(number)
+            elif shard.begun:
+                shard.finish(on_records, cancelled=cancel.is_set())
 
     total = sum(int(schedule[-1]) for schedule in schedules)
     pool, bar = ThreadPoolExecutor(_cores()), ProgressBar(label, total, enabled=show_progress)
     with one_core(), pool, bar:
-        futures = [pool.submit(work, number) for number in range(len(shards))]
+        futures = [pool.submit(work) for _ in range(min(_cores(), len(shards)))]
         pending: set[Any] = set(futures)
         while pending:
             try:
@@ -283,8 +296,8 @@ def _split(lanes: Sequence[Lane], schedules: Sequence[np.ndarray]) -> tuple[list
     for group in groups.values():
         lock = threading.Lock()
         order = sorted(group, key=lambda number: -int(schedules[number][-1]))
-        count = min(_cores(), len(order))
-        size = -(-len(order) // count)  # equal sizes, so that one program serves every shard of the structure
+        size = _shard_size(len(order), _cores())
+        count = -(-len(order) // size)
         for part in (order[start::count] for start in range(count)):
             padded = part + part[-1:] * (size - len(part))
             numbers = part + [IDLE] * (size - len(part))
@@ -294,6 +307,16 @@ def _split(lanes: Sequence[Lane], schedules: Sequence[np.ndarray]) -> tuple[list
     work = [-sum(int(schedule[-1]) for schedule in shard.schedules) for shard in shards]
     order = sorted(range(len(shards)), key=work.__getitem__)
     return [shards[n] for n in order], [locks[n] for n in order]
+
+
+def _shard_size(lanes: int, cores: int) -> int:
+    """Lanes a shard, equal in all so that one program serves every shard: the most that leave little to fill up.
+
+    >>> [_shard_size(lanes, 2) for lanes in (1, 2, 5, 6, 35, 36)]
+    [1, 1, 1, 3, 18, 18]
+    """
+    sizes = range(-(-lanes // cores), 0, -1)
+    return next(size for size in sizes if -lanes % size <= MOST_PADDING * lanes)
 
 
 def _in_order(shards: Sequence[Shard], count: int) -> list[LaneResult]:

@@ -25,7 +25,7 @@ from latebloom.milestones import Milestones
 from latebloom.penalties import AbstractPenalty
 from latebloom.precision import in_precision, precision
 from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
-from latebloom.problems import AbstractLabelled, AbstractLinear, AbstractProblem
+from latebloom.problems import AbstractLinear, AbstractProblem
 from latebloom.run import Run
 from latebloom.schedule import PER_DECADE, log_spaced
 
@@ -285,10 +285,7 @@ def _outcome(job: Job, last: int, result: LaneResult) -> outcome.Outcome:
 def _collapse(job: Job, result: LaneResult) -> str:
     """What to say of a run with a penalty that has learned nothing by its end; nothing of others."""
     errors = result.scheduled("train_error")
-    level, name = errors[0], "it began"
-    if isinstance(job.problem, AbstractLabelled) and job.problem.labelled:
-        shares = np.bincount(np.asarray(job.problem.labels("train")).astype(int)) / len(job.problem.labels("train"))
-        level, name = 1 - shares.max(), "that of one answer for all rows"
+    level, name = job.problem.trivial or (errors[0], "it began")
     if job.penalty is None or len(errors) < 2 or errors[-1] < NO_LOWER * level or (errors <= job.memorised).any():
         return ""
     advice = f"{job.penalty!r} outweighs the loss: try a tenth of its strength"

@@ -7,6 +7,7 @@ from cases import METHODS, sparse
 from plain import RATE, same_run
 
 import latebloom as lb
+from latebloom import drive
 from latebloom.errors import InputError, LatebloomWarning
 from latebloom.outcome import Ending
 from latebloom.training import Job, run_jobs
@@ -92,6 +93,19 @@ def test_records_are_seen_as_they_are_made():
         assert seen[number] == sorted(set(seen[number]))
         assert seen[number][-1] == run["step"][-1]
         assert set(seen[number]) <= set(run["step"].tolist())
+
+
+def test_the_last_runs_of_a_batch_take_turns(monkeypatch):
+    """Five runs on two cores: the fifth does not wait until the third or the fourth has ended."""
+    monkeypatch.setattr(drive, "_cores", lambda: 2)
+    monkeypatch.setattr(drive, "CALL_SECONDS", 1e-3)
+    seen: list[int] = []
+    jobs = [Job(problem, lb.GradientDescent(RATE), lb.L1(1e-3), 50_000) for problem in PROBLEMS]
+    runs = run_jobs(jobs, on_records=lambda number, rows: seen.append(number))
+    assert all(run.outcome.ending is Ending.FINISHED for run in runs)
+    last = list(dict.fromkeys(seen))[-1]
+    ends = sorted(len(seen) - seen[::-1].index(number) for number in range(5) if number != last)
+    assert seen.index(last) < ends[2]
 
 
 def test_a_failing_observer_is_not_silent():

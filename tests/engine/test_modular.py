@@ -10,20 +10,26 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.errors import CapabilityError, UnknownNameError
+from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.probes import (
     DominatedUnits,
     FourierCosines,
+    FourierCount,
     FourierNorms,
     FourierOverlaps,
+    FourierPower,
     FourierSpread,
     TestAccuracy,
     TrainAccuracy,
+    circle,
 )
 from latebloom.probes.fourier import fourier_features
 from latebloom.problems import Faster, Isolated, ModularNet, ModularTable
 
-FOURIER = (FourierNorms(), FourierSpread(), FourierCosines(), FourierOverlaps(), DominatedUnits())
+FOURIER = (
+    *(FourierNorms(), FourierPower(), FourierCount(), FourierSpread()),
+    *(FourierCosines(), FourierOverlaps(), DominatedUnits()),
+)
 
 
 def test_the_paper_has_703_pairs_and_492_rows():
@@ -125,6 +131,26 @@ def test_circles_made_by_hand():
     np.testing.assert_allclose(measure(FourierCosines(), same), [0, 1 / 2], atol=1e-12)
 
 
+def test_the_spectrum_of_circles_made_by_hand():
+    embedding = circles(7, {1: 1.0, 2: 3.0, 3: 2.0})
+    np.testing.assert_allclose(measure(FourierPower(), embedding), np.array([1, 9, 4]) / 14, atol=1e-12)
+    assert measure(FourierCount(), embedding) == pytest.approx(14**2 / (1 + 81 + 16))
+    assert measure(FourierCount(), circles(7, {3: 5.0})) == pytest.approx(1)
+    assert not measure(FourierPower(), np.zeros((7, 2))).any()
+
+
+def test_the_points_of_a_circle():
+    """Closed form: with several frequencies on units of their own, each plane holds one circle, of its own radius."""
+    embedding = circles(7, {1: 1.0, 2: 3.0, 3: 2.0})
+    for frequency, radius in ((1, 1.0), (2, 3.0)):
+        points = circle(embedding, frequency)
+        radii, angles = np.hypot(*points.T), np.unwrap(np.arctan2(points[:, 1], points[:, 0]))
+        np.testing.assert_allclose(radii, radius * 2, rtol=1e-12)  # √(8/2) units in phase
+        np.testing.assert_allclose(np.diff(angles), 2 * pi * frequency / 7, rtol=1e-9)
+    with pytest.raises(InputError, match="frequencies 1 to 3"):
+        circle(embedding, 4)
+
+
 def test_even_phases_overlap_like_chance():
     """Closed form: mean |cos φ sin φ| / mean cos² φ = 2/π for a full circle of phases."""
     found = measure(FourierOverlaps(), circles(7, {1: 1.0, 2: 1.0, 3: 1.0}, units=2000))
@@ -138,6 +164,8 @@ def test_baselines_are_those_of_random_embeddings():
     features = jax.vmap(fourier_features)(draws)
     found = {type(probe): np.mean(jax.vmap(probe.of)(features), axis=0) for probe in FOURIER}
     assert np.mean(found[FourierNorms]) == pytest.approx(FourierNorms().baseline(modulus, width), rel=0.01)
+    np.testing.assert_allclose(found[FourierPower], FourierPower().baseline(modulus, width), rtol=0.03)
+    assert found[FourierCount] == pytest.approx(FourierCount().baseline(modulus, width), rel=0.01)
     # The spread over ten norms is that of the distribution times about √(9/10).
     assert found[FourierSpread] == pytest.approx(FourierSpread().baseline(modulus, width) * sqrt(0.9), rel=0.03)
     np.testing.assert_allclose(found[FourierCosines], FourierCosines().baseline(modulus, width), rtol=0.03)

@@ -148,6 +148,12 @@ def test_r2_of_a_run():
         lb.train(sparse(), lb.GradientDescent(0.1), steps=1, probes=[probe])
 
 
+def test_a_crushing_penalty_is_said_in_the_outcome():
+    run = lb.train(small(), lb.Optax("adam", learning_rate=1e-2), lb.L2(10.0), steps=600, progress=False)
+    said = "no lower than that of the mean of the targets: probably L2(strength=10) outweighs the loss"
+    assert said in run.outcome.sentence
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

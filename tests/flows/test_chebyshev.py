@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import diffrax
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -270,8 +271,33 @@ def test_the_gradients_are_counted_right():
     memory = solver.init(term, 0.0, 0.1, start, matrix)
     assert int(memory.gradients) == 1 + 2 * chebyshev.FIRST
     after = solver.step(term, jnp.array(0.0), jnp.array(0.1), start, matrix, memory, False)[3]
-    stages = int(chebyshev.stages_for(0.1 * SAFETY * after.radius))
-    assert int(after.gradients - memory.gradients) == 2 + stages + 1
+    stages = int(chebyshev.stages_for(0.1 * SAFETY * memory.radius))
+    assert int(after.gradients - memory.gradients) == 2 + stages
+
+
+def test_the_field_at_the_end_of_a_step_begins_the_next_one():
+    """And is computed anew if the point was moved in between."""
+    matrix, start, solver, term = decay(), jnp.ones(60), RungeKuttaChebyshev(), diffrax.ODETerm(linear)
+    memory = solver.init(term, 0.0, 0.1, start, matrix)
+    step = lambda at, memory, jump: solver.step(term, 0.0, 0.1, at, matrix, memory, jnp.array(jump))  # noqa: E731
+    once, _, _, after, _ = step(start, memory, False)
+    np.testing.assert_allclose(after.slope, linear(0.1, once, matrix), rtol=1e-14)
+    moved = once + 0.5
+    right = eqx.tree_at(lambda m: m.slope, after, linear(0.1, moved, matrix))
+    np.testing.assert_allclose(step(moved, after, True)[0], step(moved, right, False)[0], rtol=1e-12)
+    assert not np.allclose(step(moved, after, True)[0], step(moved, after, False)[0])
+
+
+def test_a_radius_that_has_settled_is_not_refined():
+    matrix, start, solver, term = decay(), jnp.ones(60), RungeKuttaChebyshev(), diffrax.ODETerm(linear)
+    memory = solver.init(term, 0.0, 0.1, start, matrix)
+    again = solver.refresh(term, 0.0, start, matrix, memory)
+    assert int(again.gradients - memory.gradients) == 2
+    # A vector that has nothing to do with the stiffest direction needs all iterations that there are, or many.
+    lost = eqx.tree_at(lambda m: (m.radius, m.vector), memory, (memory.radius / 1e3, jnp.eye(60)[0]))
+    found = solver.refresh(term, 0.0, start, matrix, lost)
+    assert 4 < int(found.gradients - lost.gradients) <= 2 * chebyshev.AGAIN
+    assert float(found.radius) > 100 * float(lost.radius)
 
 
 # Limits

@@ -23,7 +23,7 @@ def gradient_row(name: str, modulus: int, width: int, repeats: int) -> BenchResu
     """Both in single precision, on all cores, in a compiled loop in which nothing can be left out."""
     problem = ModularClassifier(modulus, width, train_share=0.4, precision="float32")
     start = problem.init()
-    hidden = jax.jit(lambda w: problem.hidden(w, "train"))(start)
+    hidden = jax.jit(lambda w: problem.hidden(w, problem.inputs("train")))(start)
     slopes = jnp.asarray(np.random.default_rng(0).normal(size=(len(hidden), modulus)), hidden.dtype)
     contenders = {
         "ours": lambda: jax.block_until_ready(_descend(problem, start)),

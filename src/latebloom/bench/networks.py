@@ -20,8 +20,9 @@ from latebloom.problems import EmbeddingMLP, LeastSquares
 NAME = "networks"
 RATE, STRENGTH = 1e-3, 1e-4
 NEVER: dict[str, Any] = {"memorised": 1e-300, "generalised": 1e-300, "records_per_decade": 1, "progress": False}
-# Single precision: after a hundred steps entries differ by 2e-7, a rounding or two; a step is 1e-3.
-AGREEMENT = RATE / 10
+# Single precision: after a hundred steps entries differ by 2e-7, a rounding or two; a step is 1e-3. Later they part by
+# some steps: where a gradient is next to 0, Adam makes a whole step of its sign.
+COMPARED, AGREEMENT = 100, RATE / 10
 
 
 def measure(
@@ -91,16 +92,19 @@ def _against_torch(problem: EmbeddingMLP, size: int, steps: int, repeats: int) -
         return BenchResult(NAME, what, ours, None, None, "at least 1", None, note)
     timed = take_turns(contenders, repeats=repeats)
     best = min(("1 threads", "2 threads"), key=lambda name: timed[name].seconds)
-    gaps = [np.abs(leaf - timed[best].answer[name]).max() for name, leaf in timed["ours"].answer.params.items()]
+    compared = min(COMPARED, steps)
+    mine = lb.train(problem, method(size), steps=compared, **NEVER).params
+    theirs = torch_adam(problem, chosen[:compared], 1)
+    gap = max(float(np.abs(leaf - theirs[name]).max()) for name, leaf in mine.items())
     return BenchResult.at_least(
         NAME,
         what,
         ours=timed["ours"].seconds / steps,
         theirs=timed[best].seconds / steps,
         least=1,
-        agree=max(gaps) <= AGREEMENT,
-        note=f"{steps} steps, {describe(repeats, timed['ours'])}; PyTorch with {best[0]} of 1 or 2 threads, "
-        f"ours on one core; end points {describe_difference(float(max(gaps)))}",
+        agree=gap <= AGREEMENT,
+        note=f"{steps} steps, {describe(repeats, timed['ours'])}; PyTorch with {best[0]} of 1 or 2 threads, ours on "
+        f"{timed['ours'].cores:.1f} cores; after {compared} steps the parameters {describe_difference(gap)}",
     )
 
 
@@ -122,7 +126,7 @@ def _seeds(modulus: int, size: int, steps: int, seeds: int, repeats: int) -> Ben
         least=1.5,
         agree=equal,
         note=f"a step of a seed; the batch had {timed['batch'].cores:.1f} cores, a single run "
-        f"{timed['singles'].cores:.1f}; at best {seeds / -(-seeds // 2):.2f} on two cores; losses "
+        f"{timed['singles'].cores:.1f}; losses "
         f"{'are equal to the last bit' if equal else 'DIFFER'}",
     )
 

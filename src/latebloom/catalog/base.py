@@ -89,7 +89,8 @@ class Experiment:
     """A published figure or theorem: settings, runs, claims, figure and cost in seconds on two cores.
 
     `jobs` are the runs it needs, by name; `studies` what it computes besides. Entries that ask for the same
-    job share the run. `choices` are what `--set name=value` can change, each with a sentence.
+    job share the run. `choices` are what `--set name=value` can change, each with a sentence. `full_seconds` is
+    the cost of `--full`, None where that was not measured or there is no larger size.
     """
 
     id: str
@@ -106,6 +107,7 @@ class Experiment:
     seed_reason: str = "the first draw"
     notes: Sequence[str] = field(default_factory=tuple)
     choices: Mapping[str, str] = field(default_factory=dict)
+    full_seconds: float | None = None
 
     def check_choices(self, names: Iterable[str]) -> None:
         """Refuses to set what is not one of `choices`."""
@@ -114,6 +116,13 @@ class Experiment:
                 raise InputError(f"{self.id} has nothing to set: leave --set {name}=… out")
             if name not in self.choices:
                 raise unknown_name(f"setting of {self.id}", name, self.choices)
+
+    def cost(self, *, full: bool = False) -> str:
+        """How long it takes, in words."""
+        seconds = self.full_seconds if full else self.seconds
+        if seconds is None:
+            return "cost at the paper's size not measured"
+        return f"about {seconds:g} s" if seconds < 180 else f"about {seconds / 60:.0f} min"
 
     @property
     def paper(self) -> str:

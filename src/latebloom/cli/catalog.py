@@ -42,7 +42,8 @@ def show(
     out = console()
     out.print(f"{entry.id}  {entry.title}", style="bold", soft_wrap=True)
     out.print(f"{entry.claim}\n{catalog.PAPERS[entry.paper]}: {entry.source}.", soft_wrap=True)
-    out.print(f"Cost: about {entry.seconds:g} s.", soft_wrap=True)
+    larger = "" if entry.full_seconds is None else f"; with --full {entry.cost(full=True)}"
+    out.print(f"Cost: {entry.cost()}{larger}.", soft_wrap=True)
     out.print(f"Seed {entry.seed}: {entry.seed_reason}.\n", soft_wrap=True)
     for name, value in entry.settings.items():
         out.print(f"  {name:<24} {value}")
@@ -65,6 +66,7 @@ def _row(entry) -> dict[str, Any]:
         "figure": entry.figure,
         "claim": entry.claim,
         "seconds": entry.seconds,
+        "full_seconds": entry.full_seconds,
     }
 
 

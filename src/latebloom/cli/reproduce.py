@@ -72,7 +72,7 @@ def _reports(
     for number, entry in enumerate(chosen, start=1):
         # One draw is the entry's own, which may have been chosen; several are a sample, and start at 0.
         draws = range(seeds) if seeds else (entry.seed if seed is None else seed,)
-        log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} (about {entry.seconds:g} s if not in the store)")
+        log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} ({entry.cost(full=full)}; less from the store)")
         reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, given=given, out=out))
     return reports
 

@@ -1,4 +1,4 @@
-"""Panels of Fourier features: the norms of all of them, and all pairs of them, before and after."""
+"""Panels of Fourier features: their norms and all pairs of them before and after, the spectrum, one circle."""
 
 from __future__ import annotations
 
@@ -50,3 +50,26 @@ def pairs(axis: Axes, start: np.ndarray, end: np.ndarray, label: str, **options:
         axis.text(*place, text, transform=axis.transAxes, fontsize=7, bbox=box, **sides)
     figure = axis.figure
     figure.colorbar(picture, ax=axis, label=label, shrink=0.95, pad=0.02)
+
+
+def spectrum(axis: Axes, start: np.ndarray, end: np.ndarray) -> None:
+    """The share of every frequency in the power of an embedding; dashed where all are alike."""
+    frequencies = np.arange(1, len(start) + 1)
+    axis.bar(frequencies, 100 * end, width=0.8, color=AFTER, label="end")
+    axis.plot(frequencies, 100 * start, "o", color=BEFORE, markersize=2.4, label="start")
+    axis.axhline(100 / len(start), color=THEORY, linestyle="--", linewidth=0.8)
+    axis.set_xlabel("frequency $k$")
+    axis.set_ylabel("power of the embedding (%)")
+    axis.locator_params(axis="x", integer=True, nbins=6)
+    axis.legend(fontsize=6)
+
+
+def residues(axis: Axes, points: np.ndarray, frequency: int) -> None:
+    """The residues in the plane of one frequency, joined in the order in which they go round."""
+    modulus = len(points)
+    order = np.argsort(frequency * np.arange(modulus) % modulus)
+    axis.plot(*points[np.append(order, order[0])].T, color=GREY, linewidth=0.5, zorder=1)
+    axis.scatter(*points.T, c=np.arange(modulus), cmap="viridis", s=8, zorder=2)
+    axis.set_aspect("equal", adjustable="datalim")
+    axis.set_xlabel(rf"along $\mathrm{{Re}}\,F_{{{frequency}}}$")
+    axis.set_ylabel(rf"along $-\mathrm{{Im}}\,F_{{{frequency}}}$")

@@ -16,15 +16,17 @@ DAMPING = 2 / 13  # ε: keeps the stability polynomial away from ±1 inside the 
 INTERVAL = 2 / 3 * (1 - 2 * DAMPING / 15)  # the stability interval of s stages is INTERVAL (s² - 1), up to O(1/s²)
 SAFETY = 1.15  # on the estimate of the spectral radius, which power iterations approach from below
 FORGET = 0.05  # how fast a spectral radius that has fallen is believed
-FIRST, AGAIN = 30, 10  # power iterations at the start, and after a rejected step
+FIRST, AGAIN = 30, 10  # power iterations at the start, and at most after a rejected step
+SETTLED = 0.01  # a relative change of the spectral radius after which there are no more of them
 MOST_STAGES = 2**15
 
 
 class Memory(eqx.Module):
-    """What the solver remembers: the spectral radius of the Jacobian, its vector, and what it has spent."""
+    """What the solver remembers: spectral radius of the Jacobian, its vector, the field there, what it has spent."""
 
     radius: jax.Array
     vector: jax.Array
+    slope: jax.Array
     gradients: jax.Array
 
 
@@ -34,7 +36,7 @@ class RungeKuttaChebyshev(diffrax.AbstractSolver):
     The eigenvalues of a gradient flow are real. With s stages the polynomial of the method stays below 1 on an interval
     that grows as s², so a step h costs `√(h ρ / 0.65)` gradients where ρ is the spectral radius: n times the stiffness
     costs √n times the work, where an ordinary explicit method pays n times. ρ is followed by one power iteration
-    (a Hessian-vector product) a step.
+    (a Hessian-vector product) a step, at its end, where the field is needed as well: both serve the next step.
 
     Error estimate, dense output (cubic Hermite) and everything else that diffrax's controllers and events need are
     there; `max_stages` limits the step: one that would need more is refused by an infinite error.
@@ -62,13 +64,22 @@ class RungeKuttaChebyshev(diffrax.AbstractSolver):
         # The flow's own direction, and a little of everything else lest it be orthogonal to the stiffest one.
         spread = jnp.cos(jnp.arange(1, flat.size + 1, dtype=flat.dtype))
         vector = slope + 1e-3 * (jnp.linalg.norm(slope) + 1) * spread
-        start = Memory(jnp.zeros((), flat.dtype), vector / jnp.linalg.norm(vector), jnp.zeros((), jnp.int64) + 1)
-        return power_iterations(field, flat, start, FIRST)
+        unit, one = vector / jnp.linalg.norm(vector), jnp.ones((), jnp.int64)
+        return power_iterations(field, flat, Memory(jnp.zeros((), flat.dtype), unit, slope, one), FIRST)
 
     def refresh(self, terms, t0, y0, args, memory: Memory) -> Memory:
-        """More power iterations at `y0`: what to do when a step was rejected."""
+        """More power iterations at `y0`, until the radius has settled: what to do when a step was rejected."""
         flat, field = _flat_field(terms, t0, y0, args)
-        return power_iterations(field, flat, memory, AGAIN)
+
+        def moves(carry):
+            memory, before, count = carry
+            return (count < AGAIN) & (jnp.abs(memory.radius - before) > SETTLED * memory.radius)
+
+        def once(carry):
+            memory, _, count = carry
+            return power_iterations(field, flat, memory, 1), memory.radius, count + 1
+
+        return jax.lax.while_loop(moves, once, (memory, jnp.full_like(memory.radius, jnp.inf), 0))[0]
 
     def longest_step(self, memory: Memory, stages: jax.Array) -> jax.Array:
         """The largest step that so many stages keep stable."""
@@ -78,9 +89,8 @@ class RungeKuttaChebyshev(diffrax.AbstractSolver):
         flat, unravel = ravel_pytree(y0)
         field = lambda t, y: ravel_pytree(terms.vf(t, unravel(y), args))[0]  # noqa: E731
         h = jnp.asarray(terms.contr(t0, t1), flat.dtype)  # negative if diffrax runs backwards in time
-        first = field(t0, flat)
-        memory = power_iterations(lambda y: field(t0, y), flat, solver_state, 1)
-        stages = stages_for(jnp.abs(h) * SAFETY * memory.radius)
+        first = jax.lax.cond(made_jump, lambda: field(t0, flat), lambda: solver_state.slope)
+        stages = stages_for(jnp.abs(h) * SAFETY * solver_state.radius)
         within = stages <= self.max_stages
         stages = jnp.minimum(stages, self.max_stages)
         moved: Any = _stages(field, (t0, t1), h, flat, first, stages)
@@ -88,7 +98,8 @@ class RungeKuttaChebyshev(diffrax.AbstractSolver):
         slope = field(t1, last)
         error = 0.4 * h * (first + slope) - 0.8 * moved
         error = jnp.where(within, error, jnp.inf)
-        memory = eqx.tree_at(lambda m: m.gradients, memory, memory.gradients + stages + 1)
+        memory = power_iterations(lambda y: field(t1, y), last, solver_state, 1)
+        memory = eqx.tree_at(lambda m: (m.slope, m.gradients), memory, (slope, memory.gradients + stages))
         dense: dict[str, Any] = {"y0": y0, "y1": unravel(last), "k0": unravel(h * first), "k1": unravel(h * slope)}
         return unravel(last), unravel(error), dense, memory, diffrax.RESULTS.successful
 
@@ -118,8 +129,9 @@ def power_iterations(field: Callable[[jax.Array], jax.Array], at: jax.Array, mem
 
     vector, size = jax.lax.fori_loop(0, count, once, (memory.vector, memory.radius))
     radius = jnp.where(jnp.isfinite(size), jnp.maximum(size, (1 - FORGET) * memory.radius), memory.radius)
+    vector = jnp.where(jnp.isfinite(vector), vector, memory.vector)
     # A product of the Jacobian with a vector costs about two gradients.
-    return Memory(radius, jnp.where(jnp.isfinite(vector), vector, memory.vector), memory.gradients + 2 * count)
+    return Memory(radius, vector, memory.slope, memory.gradients + 2 * count)
 
 
 def chebyshev(count: jax.Array, w0: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -32,7 +32,7 @@ from latebloom.progress import ProgressBar
 from latebloom.run import Run
 from latebloom.training import broadcast, check_probes, listed, provenance
 
-ENGINE = 2  # raised when the numbers of an unchanged configuration change
+ENGINE = 3  # raised when the numbers of an unchanged configuration change
 SOLVERS: dict[str, type[diffrax.AbstractSolver]] = {
     "rkc": RungeKuttaChebyshev,
     "heun": diffrax.Heun,
@@ -44,7 +44,7 @@ SOLVERS: dict[str, type[diffrax.AbstractSolver]] = {
     "kvaerno4": diffrax.Kvaerno4,
     "kvaerno5": diffrax.Kvaerno5,
 }
-CALL_SECONDS = 0.2  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
+CALL_SECONDS = 1.0  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
 FIRST_QUOTA = 200  # gradients of the first call, before the speed is known
 PER_DECADE = 50
 DECADES = 9  # of time that are recorded before the end

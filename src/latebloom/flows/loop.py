@@ -138,6 +138,7 @@ class Trial(eqx.Module):
     memory: Any
     clipped: jax.Array
     finite: jax.Array
+    watch: jax.Array
 
 
 def _try(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> Trial:
@@ -152,10 +153,11 @@ def _try(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> Trial:
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(params)]))
     # An implicit solver may fail to solve its equations: a smaller step is what helps.
     finite = finite & jnp.isfinite(lane.problem.loss(params)) & (solved == diffrax.RESULTS.successful)
+    watch = watched(lane, params)  # of the very array that the last gradient is of, so that they share a forward pass
     error = jax.tree.map(lambda e: jnp.where(finite, e, jnp.inf), error)
     # The controller scales the error by the new point, and must not see one that is no point.
     params = jax.tree.map(lambda new, old: jnp.where(finite, new, old), params, progress.params)
-    return Trial(t0, t1, params, error, dense, memory, clipped, finite)
+    return Trial(t0, t1, params, error, dense, memory, clipped, finite, watch)
 
 
 def _longest(lane: FlowLane, progress: FlowProgress) -> jax.Array:
@@ -206,8 +208,7 @@ def attempt(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> tuple[
     keep, plain, after, control = _judge(lane, progress, trial)
     memory, spent = _remember(lane, progress, trial, keep)
     path = lane.solver.interpolation_cls(t0=trial.t0, t1=trial.t1, **trial.dense).evaluate
-    watch = watched(lane, trial.params)
-    below, crossings, lost = find_crossings(lane, progress, (trial.t0, trial.t1), path, watch, keep)
+    below, crossings, lost = find_crossings(lane, progress, (trial.t0, trial.t1), path, trial.watch, keep)
     choose = lambda new, old: jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, old)  # noqa: E731
     moved = FlowProgress(
         time=jnp.where(keep, trial.t1, trial.t0),

@@ -5,7 +5,16 @@ from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
 from latebloom.probes.errors import TestError, TestLoss, TestR2, TrainError, TrainLogLoss, TrainLoss
 from latebloom.probes.fill_in import FillIn
-from latebloom.probes.fourier import DominatedUnits, FourierCosines, FourierNorms, FourierOverlaps, FourierSpread
+from latebloom.probes.fourier import (
+    DominatedUnits,
+    FourierCosines,
+    FourierCount,
+    FourierNorms,
+    FourierOverlaps,
+    FourierPower,
+    FourierSpread,
+    circle,
+)
 from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
 from latebloom.probes.health import SoftmaxCollapse, ZeroSumDefect
@@ -56,6 +65,8 @@ TABLE: dict[str, type[Record]] = {
         TrainAccuracy,
         TestAccuracy,
         FourierNorms,
+        FourierPower,
+        FourierCount,
         FourierSpread,
         FourierCosines,
         FourierOverlaps,
@@ -86,8 +97,10 @@ __all__ = [
     "EffectiveRank",
     "FillIn",
     "FourierCosines",
+    "FourierCount",
     "FourierNorms",
     "FourierOverlaps",
+    "FourierPower",
     "FourierSpread",
     "FunctionValues",
     "GradientRatio",
@@ -121,4 +134,5 @@ __all__ = [
     "VectorL1",
     "WeightNorm",
     "ZeroSumDefect",
+    "circle",
 ]

@@ -15,15 +15,15 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from latebloom.errors import CapabilityError
+from latebloom.errors import CapabilityError, InputError
 from latebloom.probes.base import AbstractProbe
 
 
 def fourier_features(embedding: Any) -> jax.Array:
     """`Re F_1, Im F_1, Re F_2, …`: two rows a frequency, a column a hidden unit.
 
-    >>> import numpy as np
     >>> angles = 2 * np.pi * 2 * np.arange(7) / 7
     >>> fourier_features(np.column_stack([np.cos(angles), np.sin(angles)])).round(6)[2:4].tolist()
     [[0.5, 0.0], [-0.0, -0.5]]
@@ -38,6 +38,26 @@ def fourier_features(embedding: Any) -> jax.Array:
 def frequencies(modulus: int) -> int:
     """How many frequencies there are: those above p/2 are the same circles."""
     return (modulus - 1) // 2
+
+
+def circle(embedding: Any, frequency: int) -> np.ndarray:
+    """The rows of an embedding in the plane of `Re F_k` and `-Im F_k`, two coordinates a residue.
+
+    With nothing but that frequency they lie on a circle, a residue `2πk/p` after the one before.
+
+    >>> angles = 2 * np.pi * 2 * np.arange(5) / 5
+    >>> rows = np.column_stack([3 * np.cos(angles), 3 * np.sin(angles), np.ones(5)])
+    >>> bool(np.allclose(circle(rows, 2), rows[:, :2]))
+    True
+    """
+    rows = np.asarray(embedding, float)
+    count = frequencies(len(rows))
+    if not 1 <= frequency <= count:
+        raise InputError(f"frequency={frequency} is not allowed: {len(rows)} residues have frequencies 1 to {count}")
+    real, imaginary = np.asarray(fourier_features(rows))[2 * frequency - 2 : 2 * frequency]
+    axes = np.column_stack([real, -imaginary])
+    sizes = np.linalg.norm(axes, axis=0)
+    return rows @ (axes / np.where(sizes > 0, sizes, 1.0))
 
 
 class AbstractFourierProbe(AbstractProbe):
@@ -84,6 +104,28 @@ class FourierNorms(AbstractFourierProbe):
     def baseline(self, modulus: int, width: int) -> float:
         """For entries of variance 1, up to terms of order 1/width."""
         return math.sqrt(width / (2 * modulus))
+
+
+class FourierPower(AbstractFourierProbe):
+    """`|F_k|²` over its sum, a number a frequency: the spectrum of the embedding, 1 where all of it is one circle."""
+
+    def of(self, features):
+        return power_shares(features)
+
+    def baseline(self, modulus: int, width: int) -> float:
+        """All frequencies alike."""
+        return 1 / frequencies(modulus)
+
+
+class FourierCount(AbstractFourierProbe):
+    """How many frequencies hold the power, `1 / Σ share²`: 1 for one circle, all of them if they are alike."""
+
+    def of(self, features):
+        return 1 / jnp.sum(power_shares(features) ** 2)
+
+    def baseline(self, modulus: int, width: int) -> float:
+        """Powers are sums of 2 · width squares, their relative variance is 1/width; up to terms of order 1/K."""
+        return frequencies(modulus) / (1 + 1 / width)
 
 
 class FourierSpread(AbstractFourierProbe):
@@ -151,6 +193,13 @@ class DominatedUnits(AbstractFourierProbe):
     def baseline(self, modulus: int, width: int) -> float:
         """K frequencies of exponential power: one holds more than half with probability `K / 2^(K-1)`."""
         return min(1.0, frequencies(modulus) / 2 ** (frequencies(modulus) - 1))
+
+
+def power_shares(features: jax.Array) -> jax.Array:
+    """The share of every frequency in the power of all, from the rows `Re F_1, Im F_1, …`; 0 for no power at all."""
+    power = jnp.sum(features.reshape(len(features) // 2, -1) ** 2, axis=1)
+    total = jnp.sum(power)
+    return power / jnp.where(total > 0, total, 1.0)
 
 
 def cosine_matrix(rows: jax.Array) -> jax.Array:

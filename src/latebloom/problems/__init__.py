@@ -32,6 +32,7 @@ from latebloom.problems.modular_net import ModularNet
 from latebloom.problems.multiplication_table import MultiplicationTable
 from latebloom.problems.observed_entries import ObservedEntries
 from latebloom.problems.relu_net import ReluRegression
+from latebloom.problems.row_classifier import AbstractRowClassifier
 from latebloom.problems.rows import AbstractRows, OnRows, require_rows
 from latebloom.problems.sparse_recovery import SparseRecovery
 from latebloom.problems.teacher_student import TeacherStudent
@@ -58,6 +59,7 @@ __all__ = [
     "AbstractMatrix",
     "AbstractPoints",
     "AbstractProblem",
+    "AbstractRowClassifier",
     "AbstractRows",
     "DiagonalClassifier",
     "DiagonalNet",

@@ -69,6 +69,11 @@ class AbstractProblem(Record):
         return None
 
     @property
+    def trivial(self) -> tuple[float, str] | None:
+        """The train error of a model that has learned nothing, and what that is; None if only the start tells."""
+        return None
+
+    @property
     def has_test(self) -> bool:
         """Whether there is a truth or a test set to compare with."""
         return True

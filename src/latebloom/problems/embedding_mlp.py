@@ -11,10 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.errors import InputError, check_choice, check_count, check_number
-from latebloom.problems.labelled import AbstractLabelled
-from latebloom.problems.losses import cross_entropy
 from latebloom.problems.modular import ModularTable
-from latebloom.problems.rows import AbstractRows
+from latebloom.problems.row_classifier import AbstractRowClassifier
 from latebloom.record import DERIVED
 from latebloom.seeds import check_seed, generator
 
@@ -24,7 +22,7 @@ EMBEDDING, SECOND_EMBEDDING, HIDDEN, OUTPUT = "embedding", "second_embedding", "
 HIDDEN_BIAS, OUTPUT_BIAS = "hidden_bias", "output_bias"
 
 
-class EmbeddingMLP(AbstractLabelled, AbstractRows):
+class EmbeddingMLP(AbstractRowClassifier):
     """`z(a, b) = W2 max(W1 (E_a ∘ E_b) + b1, 0) + b2`, a score a residue, trained on `a + b` modulo `modulus`.
 
     The loss is the mean of the cross-entropy over the training pairs; `train_error` and `test_error` are shares of
@@ -126,50 +124,20 @@ class EmbeddingMLP(AbstractLabelled, AbstractRows):
         """The names of the parts that are matrices: what a penalty on the weights, but not the biases, is put on."""
         return tuple(name for name, part in self.start.items() if part.ndim == 2)
 
-    def forward(self, params: Any, pairs: jax.Array) -> jax.Array:
-        """The scores of pairs, a row a pair."""
+    def forward(self, params: Any, inputs: jax.Array) -> jax.Array:
         # A gather: a product with one-hot rows would cost modulus times as much.
-        first = params[EMBEDDING][pairs[:, 0]]
-        second = params[SECOND_EMBEDDING if self.embeddings == 2 else EMBEDDING][pairs[:, 1]]
+        first = params[EMBEDDING][inputs[:, 0]]
+        second = params[SECOND_EMBEDDING if self.embeddings == 2 else EMBEDDING][inputs[:, 1]]
         before = combine(first, second, self.combination) @ params[HIDDEN].T
         hidden = jax.nn.relu(before + params[HIDDEN_BIAS] if self.biases else before)
         scores = hidden @ params[OUTPUT].T
         return scores + params[OUTPUT_BIAS] if self.biases else scores
 
-    @property
-    def rows(self) -> int:
-        return len(self.train_labels)
-
-    def loss_on(self, params: Any, rows: jax.Array) -> jax.Array:
-        return cross_entropy.mean(self.forward(params, self.pairs[rows]), self.train_labels[rows])
-
-    def loss(self, params: Any) -> jax.Array:
-        return cross_entropy.mean(self.forward(params, self.pairs), self.train_labels)
-
-    def test_loss(self, params: Any) -> jax.Array:
-        return cross_entropy.mean(self.forward(params, self.test_pairs), self.test_labels)
-
-    def gradient_on(self, params: Any, rows: jax.Array) -> dict[str, jax.Array]:
-        return self._gradient(params, self.pairs[rows], self.train_labels[rows])
-
-    def gradient(self, params: Any) -> dict[str, jax.Array]:
-        return self._gradient(params, self.pairs, self.train_labels)
-
-    def _gradient(self, params: Any, pairs: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-        scores, pull_back = jax.vjp(lambda w: self.forward(w, pairs), params)
-        return pull_back(cross_entropy.slope(scores, labels) / len(labels))[0]
-
-    def scores(self, params: Any, part: str) -> jax.Array:
-        return self.forward(params, self.pairs if part == "train" else self.test_pairs)
+    def inputs(self, part: str) -> jax.Array:
+        return self.pairs if part == "train" else self.test_pairs
 
     def labels(self, part: str) -> jax.Array:
         return self.train_labels if part == "train" else self.test_labels
-
-    def train_error(self, params: Any) -> jax.Array:
-        return self.wrong(params, "train")
-
-    def test_error(self, params: Any) -> jax.Array:
-        return self.wrong(params, "test")
 
     @property
     def degree(self) -> int | None:

@@ -12,9 +12,8 @@ import numpy as np
 
 from latebloom.errors import InputError, check_choice, check_count, check_number
 from latebloom.problems.image_file import DIGITS, LabelledImages, read_images
-from latebloom.problems.labelled import AbstractLabelled
-from latebloom.problems.losses import LOSSES
-from latebloom.problems.rows import AbstractRows
+from latebloom.problems.losses import LOSSES, Loss
+from latebloom.problems.row_classifier import AbstractRowClassifier
 from latebloom.record import DERIVED, fingerprint
 from latebloom.seeds import check_seed, generator
 
@@ -23,7 +22,7 @@ PRECISIONS = ("float32", "float64")
 HIDDEN, OUTPUT = "hidden", "output"
 
 
-class ImageClassifier(AbstractLabelled, AbstractRows):
+class ImageClassifier(AbstractRowClassifier):
     """`z(x) = B max(A x, 0)`, a score a class, trained on some of the images of a file and tested on others.
 
     Parameters are `hidden` A (width, pixels) and `output` B (classes, width), which start as N(0, 1/rows) times
@@ -125,54 +124,24 @@ class ImageClassifier(AbstractLabelled, AbstractRows):
         """2: twice the weights give four times the scores."""
         return 2
 
-    @property
-    def rows(self) -> int:
-        return self.train
+    def inputs(self, part: str) -> jax.Array:
+        return self.train_images if part == "train" else self.test_images
 
-    def forward(self, params: Any, images: jax.Array) -> jax.Array:
-        """The scores of images, a row each."""
-        return jax.nn.relu(images @ params[HIDDEN].T) @ params[OUTPUT].T
+    def labels(self, part: str) -> jax.Array:
+        return self.train_labels if part == "train" else self.test_labels
+
+    def forward(self, params: Any, inputs: jax.Array) -> jax.Array:
+        return jax.nn.relu(inputs @ params[HIDDEN].T) @ params[OUTPUT].T
+
+    @property
+    def per_sample(self) -> Loss:
+        return LOSSES[self.loss_kind]
 
     def targets(self, labels: jax.Array) -> jax.Array:
         """What the loss compares scores with: the class, or 1 at the class and 0 elsewhere."""
         if self.loss_kind == "cross_entropy":
             return labels
         return jax.nn.one_hot(labels, self.start[OUTPUT].shape[0], dtype=self.precision)
-
-    def _mean(self, params: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
-        return LOSSES[self.loss_kind].mean(self.forward(params, images), self.targets(labels))
-
-    def loss_on(self, params: Any, rows: jax.Array) -> jax.Array:
-        return self._mean(params, self.train_images[rows], self.train_labels[rows])
-
-    def loss(self, params: Any) -> jax.Array:
-        return self._mean(params, self.train_images, self.train_labels)
-
-    def test_loss(self, params: Any) -> jax.Array:
-        return self._mean(params, self.test_images, self.test_labels)
-
-    def gradient_on(self, params: Any, rows: jax.Array) -> dict[str, jax.Array]:
-        return self._gradient(params, self.train_images[rows], self.train_labels[rows])
-
-    def gradient(self, params: Any) -> dict[str, jax.Array]:
-        return self._gradient(params, self.train_images, self.train_labels)
-
-    def _gradient(self, params: Any, images: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-        scores, pull_back = jax.vjp(lambda w: self.forward(w, images), params)
-        terms = len(labels) if self.loss_kind == "cross_entropy" else scores.size
-        return pull_back(LOSSES[self.loss_kind].slope(scores, self.targets(labels)) / terms)[0]
-
-    def scores(self, params: Any, part: str) -> jax.Array:
-        return self.forward(params, self.train_images if part == "train" else self.test_images)
-
-    def labels(self, part: str) -> jax.Array:
-        return self.train_labels if part == "train" else self.test_labels
-
-    def train_error(self, params: Any) -> jax.Array:
-        return self.wrong(params, "train")
-
-    def test_error(self, params: Any) -> jax.Array:
-        return self.wrong(params, "test")
 
 
 def _check_split(path: str, count: int, train: int, test: int | None) -> int:

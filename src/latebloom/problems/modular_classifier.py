@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.errors import InputError, LatebloomWarning, check_choice, check_count, check_number
-from latebloom.problems.labelled import PARTS, AbstractLabelled
-from latebloom.problems.losses import cross_entropy
+from latebloom.problems.labelled import PARTS
 from latebloom.problems.modular import ModularTable
+from latebloom.problems.row_classifier import AbstractRowClassifier
 from latebloom.problems.two_parts import FIRST, SECOND
 from latebloom.record import DERIVED
 from latebloom.seeds import check_seed, generator
@@ -24,7 +24,7 @@ PRECISIONS = ("float64", "float32")
 ROOM = 1e-6  # of the largest float for the squared norm of the start: products with it must be finite as well
 
 
-class ModularClassifier(AbstractLabelled):
+class ModularClassifier(AbstractRowClassifier):
     """`f(a, b) = max(U_a + V_b + c, 0) W`, scores of the results of an operation modulo `modulus`; mean cross-entropy.
 
     The paper's `W_2 ReLU(W_1 x + b_1)` on the concatenation x of two one-hot vectors, with a first bias and no second,
@@ -115,13 +115,15 @@ class ModularClassifier(AbstractLabelled):
     def init(self) -> dict[str, jax.Array]:
         return self.start
 
-    def hidden(self, params: Any, part: str) -> jax.Array:
-        """`max(U_a + V_b + c, 0)`, a row a pair of `part`: rows are gathered, one-hot vectors never made."""
-        pairs = self.operands[part]
+    def hidden(self, params: Any, pairs: jax.Array) -> jax.Array:
+        """`max(U_a + V_b + c, 0)`, a row a pair: rows are gathered, one-hot vectors never made."""
         return jax.nn.relu(params[FIRST][pairs[:, 0]] + params[FIRST][self.modulus + pairs[:, 1]] + params[BIAS])
 
-    def scores(self, params: Any, part: str) -> jax.Array:
-        return self.hidden(params, part) @ params[SECOND]
+    def forward(self, params: Any, inputs: jax.Array) -> jax.Array:
+        return self.hidden(params, inputs) @ params[SECOND]
+
+    def inputs(self, part: str) -> jax.Array:
+        return self.operands[part]
 
     def labels(self, part: str) -> jax.Array:
         return self.results[part]
@@ -135,38 +137,26 @@ class ModularClassifier(AbstractLabelled):
         others = jnp.where(jnp.arange(self.modulus) == labels, -jnp.inf, scores)
         return jnp.take_along_axis(scores, labels, axis=1)[:, 0] - jnp.max(others, axis=1)
 
-    def loss(self, params: Any) -> jax.Array:
-        return cross_entropy.mean(self.scores(params, "train"), self.results["train"])
-
     def log_loss(self, params: Any) -> jax.Array:
         """The logarithm of the loss, also where the loss is below every float."""
-        return cross_entropy.log_loss(self.scores(params, "train"), self.results["train"])
+        return self.per_sample.log_loss(self.scores(params, "train"), self.results["train"])
 
     @property
     def has_log_loss(self) -> bool:
         return True
 
-    def gradient(self, params: Any) -> dict[str, jax.Array]:
-        hidden = self.hidden(params, "train")
-        slopes = cross_entropy.slope(hidden @ params[SECOND], self.results["train"]) / len(hidden)
-        return self.pull_back(params, hidden, slopes)
-
-    def pull_back(self, params: Any, hidden: jax.Array, slopes: jax.Array) -> dict[str, jax.Array]:
-        """`Σ_ij slopes_ij ∇f_j(a_i, b_i)` over the training pairs, given their `hidden` units."""
-        pairs = self.operands["train"]
+    def gradient_at(self, params: Any, inputs: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
+        hidden = self.hidden(params, inputs)
+        slopes = self.slopes(hidden @ params[SECOND], labels)
         back = jnp.where(hidden > 0, slopes @ params[SECOND].T, 0)
-        first = jnp.zeros_like(params[FIRST]).at[pairs[:, 0]].add(back).at[self.modulus + pairs[:, 1]].add(back)
+        # Two sums, not one after the other into one array: they run at the same time.
+        none = jnp.zeros((self.modulus, self.width), back.dtype)
+        left, right = none.at[inputs[:, 0]].add(back), none.at[inputs[:, 1]].add(back)
         # As `hidden.T @ slopes` this product takes twice the time: both operands would be read against their order, and
         # without the barrier the compiler makes that of it.
         second = jax.lax.optimization_barrier(slopes.T @ hidden).T
         # Every pair has one first operand, so that the sum over those is the sum over pairs.
-        return {FIRST: first, BIAS: jnp.sum(first[: self.modulus], axis=0), SECOND: second}
-
-    def train_error(self, params: Any) -> jax.Array:
-        return self.wrong(params, "train")
-
-    def test_error(self, params: Any) -> jax.Array:
-        return self.wrong(params, "test")
+        return {FIRST: jnp.concatenate([left, right]), BIAS: jnp.sum(left, axis=0), SECOND: second}
 
     @property
     def has_outputs(self) -> bool:

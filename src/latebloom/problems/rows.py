@@ -87,6 +87,6 @@ def require_rows(problem: AbstractProblem, who: str) -> AbstractRows:
     if not isinstance(problem, AbstractRows):
         raise CapabilityError(
             f"{who} needs a problem whose loss is a mean over training rows; {type(problem).__name__} is not: "
-            "use the method without minibatches, or EmbeddingMLP"
+            "use the method without minibatches, or a network such as EmbeddingMLP or ModularClassifier"
         )
     return problem

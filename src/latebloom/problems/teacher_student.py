@@ -164,6 +164,10 @@ class TeacherStudent(AbstractRows, AbstractLeastSquares):
     def degree(self) -> int:
         return 2
 
+    @property
+    def trivial(self) -> tuple[float, str]:
+        return 1.0, "that of the mean of the targets"
+
 
 def network(params: Any, inputs: Any) -> jax.Array:
     """`B max(A x, 0)`, a row an input."""

@@ -9,7 +9,7 @@ import numpy as np
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.catalog.beyond_l2.networks import L2, NOTES, PRINTED, network, network_job
-from latebloom.figures import panels
+from latebloom.figures import fourier_panels, panels
 from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
@@ -82,6 +82,20 @@ def leaked(evidence: Evidence) -> Measured:
     row = run.at(first)
     wrong = (1 - row["test_accuracy"]) * len(unmirrored)
     return at_least(float((1 - row["unmirrored_accuracy"]) * np.sum(unmirrored) / wrong), 1 - 1e-6)
+
+
+def embeddings(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+    """Of the network with one: at the start and at the end."""
+    states: Any = evidence.jobs[MAIN].problem.init(), evidence.runs[MAIN].params
+    start, end = (np.asarray(params["embedding"], float) for params in states)
+    return start, end
+
+
+def spectrum(embedding: np.ndarray) -> np.ndarray:
+    """The share of every frequency in its power."""
+    from latebloom.probes.fourier import fourier_features, power_shares
+
+    return np.asarray(power_shares(fourier_features(embedding)))
 
 
 CLAIMS = (
@@ -174,7 +188,9 @@ def goldilocks(axis: Axes, run: Run) -> None:
 
 
 def draw(evidence: Evidence) -> Figure:
-    figure, (left, middle, right, last) = canvas(2, 2, height=2.2)
+    from latebloom.probes import circle
+
+    figure, (left, middle, right, last, powers, plane) = canvas(2, 3, height=2.2)
     curves(left, evidence.runs[MAIN], evidence.runs[WITHOUT])
     left.set_title("one embedding", pad=10)
     curves(middle, evidence.runs[TWO])
@@ -187,6 +203,12 @@ def draw(evidence: Evidence) -> Figure:
     right.legend(fontsize=6)
     goldilocks(last, evidence.runs[TWO])
     last.set_title("two embeddings")
+    start, end = (spectrum(embedding) for embedding in embeddings(evidence))
+    fourier_panels.spectrum(powers, start, end)
+    powers.set_title("one embedding")
+    strongest = int(np.argmax(end)) + 1
+    fourier_panels.residues(plane, circle(embeddings(evidence)[1], strongest), strongest)
+    plane.set_title("residues at the end")
     return figure
 
 
