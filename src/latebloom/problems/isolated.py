@@ -8,7 +8,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import cho_factor, cho_solve
+from jax.lax.linalg import cholesky
+from jax.scipy.linalg import cho_solve
 
 from latebloom.errors import InputError, check_number
 from latebloom.one_core import one_core
@@ -89,7 +90,7 @@ class Isolated(AbstractLabelled):
     def solve(self, features: jax.Array) -> Solved:
         """The best second part for these features, and the dual variables that give it."""
         gram = lower_gram(features, self.ridge)
-        dual = cho_solve(cho_factor(gram, lower=True), self.problem.targets)
+        dual = cho_solve((cholesky(gram, symmetrize_input=False), True), self.problem.targets)
         return Solved(dual, features.T @ dual)
 
     def complete(self, first: Params) -> dict[str, Params]:

@@ -13,7 +13,7 @@ EXPERIMENT = Experiment(
     title="A ReLU student of a ReLU teacher in Sobolev training",
     claim="Fitting the slopes, too, makes the student generalise after it has memorised, earlier for larger β.",
     source=SOURCE,
-    seconds=30,
+    seconds=10,
     settings=teacher_runs.settings(SOBOLEV, (RATE,)),
     jobs=lambda request: teacher_runs.grid_jobs(request, SOBOLEV, (RATE,), control=True),
     claims=(*teacher_runs.sobolev_claims((RATE,), SOURCE), *teacher_runs.control_claims(SOBOLEV)),

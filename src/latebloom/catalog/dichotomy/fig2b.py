@@ -177,7 +177,7 @@ EXPERIMENT = Experiment(
         "initial scale α": f"{', '.join(f'{scale:g}' for scale in SCALES)}, times the first layer of He et al.",
         "second layer, bias": "zero, so that the outputs start at zero",
         "slow time λt": f"log α + {SMALL.slow_time:g} ({PAPERS.slow_time:g})",
-        "cost of --full": "not run yet; some 6e4 gradients of 30 ms would be 30 min",
+        "cost of --full": "not run yet; some 5e4 gradients of 60 ms would be 50 min",
     },
     jobs=jobs,
     claims=CLAIMS,

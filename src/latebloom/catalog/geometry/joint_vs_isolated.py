@@ -175,7 +175,7 @@ EXPERIMENT = Experiment(
     title="Isolated dynamics against joint training: the limit of a fast second layer, not of small weight decay",
     claim="Isolated dynamics predicts the end of joint training three times too early; a fast second layer closes it.",
     source="Sections 5.3 and 6.2, Equations 10, 11 and 18",
-    seconds=20,
+    seconds=30,
     settings={
         "problem": "modular addition on unordered pairs, 70 % to train on",
         "modulus p and width d_h": {"everyday": SMALL, "full": LARGE},

@@ -162,7 +162,7 @@ EXPERIMENT = Experiment(
     title="Theorem 4.9: weight decay keeps to the zero-loss set",
     claim="From a point of zero loss the flow stays within a distance of order λ of the zero-loss set.",
     source="Section 4.3, Theorem 4.9; Appendix A",
-    seconds=8,
+    seconds=20,
     settings={
         "models": "w1+w2+w3 = 3, w1 w2 = 1, leaky ReLU of w1+w2 = 2; one sample",
         "starts": STARTS,

@@ -169,7 +169,7 @@ EXPERIMENT = Experiment(
     title="Proposition 2: the slow phase is the Riemannian flow of the norm",
     claim="Over slow time [0.1, 20] the distance between flow and slow flow falls linearly in the weight decay.",
     source="Section 4.2, Proposition 2; Appendix A.3",
-    seconds=15,
+    seconds=22,
     settings=small.SETTINGS
     | {
         "solver": "flow: Runge-Kutta-Chebyshev, slow flow: Bogacki-Shampine with retraction; relative tolerance 1e-7",

@@ -196,7 +196,7 @@ EXPERIMENT = Experiment(
     title="Propositions 3 and 4: the slow phase ends at KKT points of least norm",
     claim="The flow ends at KKT points of least norm up to order λ, at the end of the slow flow.",
     source="Section 4.2, Propositions 3 and 4; Appendices A.4 and A.5",
-    seconds=20,
+    seconds=25,
     settings=small.SETTINGS
     | {
         "hyperbola": f"w1 w2 = 1, from {START}, to slow time 20",
