@@ -66,7 +66,6 @@ def _row(entry) -> dict[str, Any]:
         "figure": entry.figure,
         "claim": entry.claim,
         "seconds": entry.seconds,
-        "full_seconds": entry.full_seconds,
     }
 
 
@@ -76,5 +75,5 @@ def _details(entry) -> dict[str, Any]:
         for claim in entry.claims
     ]
     more = {"title": entry.title, "source": entry.source, "settings": dict(entry.settings), "seed": entry.seed}
-    more |= {"choices": dict(entry.choices)}
+    more |= {"choices": dict(entry.choices), "full_seconds": entry.full_seconds}
     return _row(entry) | more | {"seed_reason": entry.seed_reason, "notes": list(entry.notes), "claims": claims}
