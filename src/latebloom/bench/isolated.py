@@ -36,7 +36,7 @@ def literal(problem: lb.problems.ModularNet) -> Callable[[int], np.ndarray]:
     return lambda steps: np.asarray(run(problem.init()["first"], problem.inputs, problem.targets, steps))
 
 
-def measure(*, modulus: int = 37, width: int = 512, steps: int = 400, repeats: int = 3) -> list[BenchResult]:
+def measure(*, modulus: int = 37, width: int = 512, steps: int = 800, repeats: int = 3) -> list[BenchResult]:
     """Both run `steps` steps; the times are scaled to the paper's 5000."""
     from latebloom.one_core import one_core
 
