@@ -153,7 +153,7 @@ def _try(lane: FlowLane, progress: FlowProgress, target: jax.Array) -> Trial:
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(params)]))
     # An implicit solver may fail to solve its equations: a smaller step is what helps.
     finite = finite & jnp.isfinite(lane.problem.loss(params)) & (solved == diffrax.RESULTS.successful)
-    watch = watched(lane, params)  # of the very array that the last gradient is of, so that they share a forward pass
+    watch = watched(lane, params)  # of the very array that the last gradient is of, so that a compiler can join them
     error = jax.tree.map(lambda e: jnp.where(finite, e, jnp.inf), error)
     # The controller scales the error by the new point, and must not see one that is no point.
     params = jax.tree.map(lambda new, old: jnp.where(finite, new, old), params, progress.params)

