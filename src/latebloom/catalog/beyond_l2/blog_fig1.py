@@ -241,6 +241,6 @@ EXPERIMENT = Experiment(
         *NOTES,
         "Milestones: not one pair wrong. Loss against norm is the Goldilocks view.",
         "With --full penalty-drives fails (one run): Adam without a penalty has 0.95 of the test pairs right at t2.",
-        "That frequencies are dropped was seen in the picture of one draw, and then checked in four others and at p = 97.",
+        "That frequencies are dropped was seen in the picture of one draw, then checked in four others and at p = 97.",
     ),
 )
