@@ -129,7 +129,7 @@ def reproduce(
         )
         for request, group, wanted in zip(requests, jobs, studies, strict=True)
     ]
-    verdicts = [judge(claim, evidence) for claim in experiment.claims]
+    verdicts = [judge(claim.of(requests[0]), evidence) for claim in experiment.claims]
     paths: list[Path] = []
     if out is not None:
         with style():

@@ -44,6 +44,14 @@ def test_rates_are_judged_against_the_documented_share(fig3_evidence):
     assert not judge(replace(claim, rate=0.8), [fig3_evidence] * 4).holds
 
 
+def test_a_verdict_can_be_another_at_the_papers_size(fig3_evidence):
+    fails = replace(fig3.CLAIMS[0], check=lambda _: Measured(1.0, False), in_full=False)
+    assert not judge(fails.of(Request(0)), [fig3_evidence]).as_documented
+    assert judge(fails.of(Request(0, full=True)), [fig3_evidence]).as_documented
+    same = replace(fails, in_full=None)
+    assert same.of(Request(0, full=True)) is same
+
+
 @pytest.mark.parametrize("check", [lambda v: within(v, 0, 1), lambda v: at_most(v, 1), lambda v: at_least(v, 1)])
 def test_a_missing_number_never_holds(check):
     assert check(None) == Measured(None, False)

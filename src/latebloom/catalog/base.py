@@ -7,7 +7,7 @@ reads all of them in well under a second.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,11 @@ class Request:
     seed: int
     full: bool = False
     given: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def size(self) -> str:
+        """ "full" or "everyday", the words of the settings."""
+        return "full" if self.full else "everyday"
 
     def choice(self, name: str, default: str) -> str:
         """What `--set name=value` has given, or the default.
@@ -71,8 +76,8 @@ class Claim:
     """One sentence of a paper (or its correction), and how to measure it.
 
     `documented` is the verdict we have measured and stand by: a claim that fails as printed has
-    `documented=False`, with the corrected claim beside it. `rate` is the share of draws in which a
-    claim that depends on the draw holds at least; 1 means always.
+    `documented=False`, with the corrected claim beside it. `in_full` is the verdict with `--full`, where that
+    is another. `rate` is the share of draws in which a claim that depends on the draw holds at least; 1 means always.
     """
 
     id: str
@@ -82,6 +87,11 @@ class Claim:
     check: Callable[[Evidence], Measured]
     documented: bool = True
     rate: float = 1.0
+    in_full: bool | None = None
+
+    def of(self, request: Request) -> Claim:
+        """The claim with the verdict documented for the size of a request."""
+        return replace(self, documented=self.in_full) if request.full and self.in_full is not None else self
 
 
 @dataclass(frozen=True)

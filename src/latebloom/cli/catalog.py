@@ -54,6 +54,7 @@ def show(
     out.print("\nClaims:")
     for claim in entry.claims:
         verdict = "holds" if claim.documented else "fails as printed"
+        verdict += {None: "", True: ", holds with --full", False: ", fails with --full"}[claim.in_full]
         share = "" if claim.rate == 1 else f", in at least {claim.rate:.0%} of draws"
         out.print(f"  {claim.id} ({verdict}{share}): {claim.text}", soft_wrap=True)
         out.print(f"      {claim.source}; expected: {claim.expected}", soft_wrap=True)
@@ -71,7 +72,7 @@ def _row(entry) -> dict[str, Any]:
 
 def _details(entry) -> dict[str, Any]:
     claims = [
-        {k: getattr(claim, k) for k in ("id", "text", "source", "expected", "documented", "rate")}
+        {k: getattr(claim, k) for k in ("id", "text", "source", "expected", "documented", "in_full", "rate")}
         for claim in entry.claims
     ]
     more = {"title": entry.title, "source": entry.source, "settings": dict(entry.settings), "seed": entry.seed}

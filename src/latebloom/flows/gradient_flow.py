@@ -45,7 +45,7 @@ SOLVERS: dict[str, type[diffrax.AbstractSolver]] = {
     "kvaerno5": diffrax.Kvaerno5,
 }
 CALL_SECONDS = 1.0  # how long one call into the compiled loop should take: the latency of Ctrl-C and of the bar
-FIRST_QUOTA = 200  # gradients of the first call, before the speed is known
+FIRST_QUOTA = 30  # gradients of the first call, before the speed is known: 2 s where one takes 60 ms
 PER_DECADE = 50
 DECADES = 9  # of time that are recorded before the end
 

@@ -6,37 +6,29 @@ from typing import TYPE_CHECKING
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request
 from latebloom.catalog.beyond_l2 import networks
-from latebloom.catalog.beyond_l2.networks import NOTES, NUCLEAR, PRINTED, SYMBOLS, name_of
+from latebloom.catalog.beyond_l2.networks import NOTES, NUCLEAR, PRINTED, SYMBOLS, Sizes, name_of
 from latebloom.figures.style import canvas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from matplotlib.figure import Figure
 
     from latebloom.training import Job
 
 RATES = (3e-3, 1e-2, 3e-2)
-STRENGTHS = {NUCLEAR: (1e-4, 1e-3)}
-FULL = {NUCLEAR: (1e-5, 1e-4, 1e-3)}
+STRENGTHS: Sizes = {"everyday": {NUCLEAR: (1e-4, 1e-3)}, "full": {NUCLEAR: (3e-6, 1e-5, 1e-4)}}
 STEPS = 12_000
 
 
-def strengths(request: Request) -> dict[str, tuple[float, ...]]:
-    return FULL if request.full else STRENGTHS
-
-
 def jobs(request: Request) -> dict[str, Job]:
-    return networks.grid_jobs(request, (NUCLEAR,), RATES, strengths(request), STEPS)
+    return networks.grid_jobs(request, (NUCLEAR,), RATES, STRENGTHS[request.size], STEPS)
 
 
-def power_claims(
-    source: str, kinds: Sequence[str], values: Callable[[Request], dict[str, tuple[float, ...]]], rate: float
-) -> tuple[Claim, Claim]:
+def power_claims(source: str, strengths: Sizes, rate: float) -> tuple[Claim, Claim]:
     """The delay in powers of αβ, as printed and as it is; `rate` is the share of draws in which the latter holds."""
 
     def between(evidence: Evidence, low: float, high: float) -> Measured:
-        exponents = networks.power(evidence, kinds, RATES, values(evidence.request))
+        kinds = strengths[evidence.request.size]
+        exponents = networks.power(evidence, tuple(kinds), RATES, kinds)
         inside = all(low <= exponent <= high for exponent in exponents.values())
         return Measured(exponents, inside and len(exponents) == len(kinds))
 
@@ -59,12 +51,13 @@ def power_claims(
     return printed, corrected
 
 
-def draw_grid(evidence: Evidence, kinds: Sequence[str], values: dict[str, tuple[float, ...]]) -> Figure:
+def draw_grid(evidence: Evidence, strengths: Sizes) -> Figure:
     """A row a penalty, a panel a learning rate, a curve a strength."""
+    kinds = strengths[evidence.request.size]
     figure, axes = canvas(len(kinds), len(RATES), height=2.1)
     cells = [(kind, rate) for kind in kinds for rate in RATES]
     for axis, (kind, rate) in zip(axes, cells, strict=True):
-        runs = {rf"$\beta$ = {b:g}": evidence.runs[name_of(kind, rate, b)] for b in values[kind]}
+        runs = {rf"$\beta$ = {b:g}": evidence.runs[name_of(kind, rate, b)] for b in kinds[kind]}
         networks.accuracies(axis, runs, rf"{SYMBOLS[kind]}, $\alpha$ = {rate:g}")
     return figure
 
@@ -75,7 +68,7 @@ CLAIMS = (
         "When α increases, the generalisation delay decreases.",
         "Caption of Figure 2",
         "t2 falls from each learning rate to the next larger one, for every strength",
-        lambda e: networks.earlier_with_rate(e, (NUCLEAR,), RATES, strengths(e.request)),
+        lambda e: networks.earlier_with_rate(e, (NUCLEAR,), RATES, STRENGTHS[e.request.size]),
         rate=0.8,
     ),
     Claim(
@@ -83,10 +76,10 @@ CLAIMS = (
         "The smaller αβ is, the longer the delay between memorisation and generalisation.",
         "Section 2.1, Figure 2",
         "t2 falls from each strength to the next larger one, for every learning rate",
-        lambda e: networks.earlier_with_strength(e, (NUCLEAR,), RATES, strengths(e.request)),
+        lambda e: networks.earlier_with_strength(e, (NUCLEAR,), RATES, STRENGTHS[e.request.size]),
         rate=0.8,
     ),
-    *power_claims("Section 2.2, which refers to Figure 2", (NUCLEAR,), strengths, rate=0.8),
+    *power_claims("Section 2.2, which refers to Figure 2", STRENGTHS, rate=0.8),
 )
 
 EXPERIMENT = Experiment(
@@ -95,10 +88,9 @@ EXPERIMENT = Experiment(
     claim="A larger learning rate or strength of the nuclear norm shortens the delay.",
     source="Section 2.1, Figure 2",
     seconds=30,
-    settings=PRINTED
-    | {"learning rates α": RATES, "strengths β": {"everyday": STRENGTHS, "full": FULL}, "steps": STEPS},
+    settings=PRINTED | {"learning rates α": RATES, "strengths β": STRENGTHS, "steps": STEPS},
     jobs=jobs,
     claims=CLAIMS,
-    draw=lambda e: draw_grid(e, (NUCLEAR,), strengths(e.request)),
+    draw=lambda e: draw_grid(e, STRENGTHS),
     notes=(*NOTES, "The figure's values of α and β are not printed; these show the same."),
 )

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING
 from latebloom.catalog.base import Claim, Experiment, Request
 from latebloom.catalog.beyond_l2 import networks
 from latebloom.catalog.beyond_l2.fig2 import RATES, STEPS, draw_grid, power_claims
-from latebloom.catalog.beyond_l2.networks import L1, L2, NOTES, PRINTED
+from latebloom.catalog.beyond_l2.networks import L1, L2, NOTES, PRINTED, Sizes
 
 if TYPE_CHECKING:
     from latebloom.training import Job
 
 KINDS = (L1, L2)
-STRENGTHS = {L1: (1e-5, 1e-4), L2: (1e-5, 1e-4)}
-FULL = {L1: (1e-6, 1e-5, 1e-4), L2: (1e-6, 1e-5, 1e-4)}
-
-
-def strengths(request: Request) -> dict[str, tuple[float, ...]]:
-    return FULL if request.full else STRENGTHS
+STRENGTHS: Sizes = {
+    "everyday": {L1: (1e-5, 1e-4), L2: (1e-5, 1e-4)},
+    "full": {L1: (3e-7, 1e-6, 1e-5), L2: (3e-7, 1e-6, 1e-5)},
+}
 
 
 def jobs(request: Request) -> dict[str, Job]:
-    return networks.grid_jobs(request, KINDS, RATES, strengths(request), STEPS)
+    return networks.grid_jobs(request, KINDS, RATES, STRENGTHS[request.size], STEPS)
 
 
 CLAIMS = (
@@ -31,7 +29,7 @@ CLAIMS = (
         "Large αβ lead to faster grokking: a larger α.",
         "Appendix H.3.1, Figure 30",
         "t2 falls from each learning rate to the next larger one, for every strength of l1 and l2",
-        lambda e: networks.earlier_with_rate(e, KINDS, RATES, strengths(e.request)),
+        lambda e: networks.earlier_with_rate(e, KINDS, RATES, STRENGTHS[e.request.size]),
         rate=0.6,
     ),
     Claim(
@@ -39,10 +37,10 @@ CLAIMS = (
         "Large αβ lead to faster grokking: a larger β.",
         "Appendix H.3.1, Figure 30",
         "t2 falls from each strength to the next larger one, for every learning rate",
-        lambda e: networks.earlier_with_strength(e, KINDS, RATES, strengths(e.request)),
+        lambda e: networks.earlier_with_strength(e, KINDS, RATES, STRENGTHS[e.request.size]),
         rate=0.6,
     ),
-    *power_claims("Section 2.2", KINDS, strengths, rate=0.6),
+    *power_claims("Section 2.2", STRENGTHS, rate=0.6),
 )
 
 EXPERIMENT = Experiment(
@@ -51,10 +49,9 @@ EXPERIMENT = Experiment(
     claim="A larger learning rate or strength of l1 or l2 shortens the delay.",
     source="Appendix H.3.1, Figure 30",
     seconds=40,
-    settings=PRINTED
-    | {"learning rates α": RATES, "strengths β": {"everyday": STRENGTHS, "full": FULL}, "steps": STEPS},
+    settings=PRINTED | {"learning rates α": RATES, "strengths β": STRENGTHS, "steps": STEPS},
     jobs=jobs,
     claims=CLAIMS,
-    draw=lambda e: draw_grid(e, KINDS, strengths(e.request)),
+    draw=lambda e: draw_grid(e, STRENGTHS),
     notes=(*NOTES, "The figure's values of α and β are not printed; these show the same."),
 )

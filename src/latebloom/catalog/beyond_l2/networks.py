@@ -25,6 +25,8 @@ SMALL, LARGE = 31, 97  # modulus
 MINIBATCH = 2048 / 3764  # as a share of the training pairs: the paper's 2,048 at p = 97
 L1, L2, NUCLEAR = "l1", "l2", "nuclear"
 SYMBOLS = {L1: r"$\ell_1$", L2: r"$\ell_2$", NUCLEAR: r"$\ell_*$"}
+# Strengths by size and penalty: at p = 97 the data give way to weaker penalties than at p = 31.
+Sizes = Mapping[str, Mapping[str, tuple[float, ...]]]
 WRONG = 0.01  # t1 and t2: at most this share of pairs is wrong
 PRINTED: dict[str, Any] = {
     "problem": "addition modulo p on ordered pairs, 40 % to train on",
