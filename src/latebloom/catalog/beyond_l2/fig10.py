@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from latebloom.catalog.base import Experiment
 from latebloom.catalog.beyond_l2 import teacher_runs
-from latebloom.catalog.beyond_l2.teacher_runs import L1, RATE
+from latebloom.catalog.beyond_l2.teacher_runs import L1, ONE
 
 SOURCE = "Section 4, Figure 10"
 
@@ -15,9 +15,9 @@ EXPERIMENT = Experiment(
     source=SOURCE,
     seconds=12,
     full_seconds=118,
-    settings=teacher_runs.settings(L1, (RATE,)),
-    jobs=lambda request: teacher_runs.grid_jobs(request, L1, (RATE,), control=True),
-    claims=(*teacher_runs.norm_claims(L1, (RATE,), SOURCE), *teacher_runs.control_claims(L1)),
-    draw=lambda e: teacher_runs.draw_grid(e, L1, (RATE,)),
-    notes=(*teacher_runs.NOTES, "--full takes about two minutes."),
+    settings=teacher_runs.settings(L1, ONE),
+    jobs=lambda request: teacher_runs.grid_jobs(request, L1, ONE, control=True),
+    claims=(*teacher_runs.norm_claims(L1, ONE, SOURCE), *teacher_runs.control_claims(L1)),
+    draw=lambda e: teacher_runs.draw_grid(e, L1, ONE),
+    notes=teacher_runs.NOTES,
 )

@@ -15,8 +15,8 @@ EXPERIMENT = Experiment(
     source=SOURCE,
     seconds=10,
     settings=teacher_runs.settings(L2, RATES),
-    jobs=lambda request: teacher_runs.grid_jobs(request, L2),
+    jobs=lambda request: teacher_runs.grid_jobs(request, L2, RATES),
     claims=(*teacher_runs.norm_claims(L2, RATES, SOURCE), *teacher_runs.rate_claims(L2, SOURCE)),
     draw=lambda e: teacher_runs.draw_grid(e, L2, RATES),
-    notes=(*teacher_runs.NOTES, "The penalty is squared: β |W|² is our L2(2β). --full takes about four minutes."),
+    notes=(*teacher_runs.NOTES, "The penalty is squared: β |W|² is our L2(2β)."),
 )

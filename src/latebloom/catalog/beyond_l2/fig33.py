@@ -15,8 +15,8 @@ EXPERIMENT = Experiment(
     source=SOURCE,
     seconds=12,
     settings=teacher_runs.settings(NUCLEAR, RATES),
-    jobs=lambda request: teacher_runs.grid_jobs(request, NUCLEAR),
+    jobs=lambda request: teacher_runs.grid_jobs(request, NUCLEAR, RATES),
     claims=(*teacher_runs.norm_claims(NUCLEAR, RATES, SOURCE), *teacher_runs.rate_claims(NUCLEAR, SOURCE)),
     draw=lambda e: teacher_runs.draw_grid(e, NUCLEAR, RATES),
-    notes=(*teacher_runs.NOTES, "--full was not run whole: an SVD of 500 x 100 a step, about ten minutes."),
+    notes=teacher_runs.NOTES,
 )

@@ -18,5 +18,5 @@ EXPERIMENT = Experiment(
     jobs=lambda request: teacher_runs.grid_jobs(request, SOBOLEV, RATES),
     claims=(*teacher_runs.sobolev_claims(RATES, SOURCE), *teacher_runs.rate_claims(SOBOLEV, SOURCE)),
     draw=lambda e: teacher_runs.draw_grid(e, SOBOLEV, RATES),
-    notes=(*teacher_runs.NOTES, *teacher_runs.SOBOLEV_NOTES, "--full takes about six minutes."),
+    notes=(*teacher_runs.NOTES, *teacher_runs.SOBOLEV_NOTES),
 )
