@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.embedding_mlp import EmbeddingMLP
-from latebloom.problems.labelled import require_labelled
+from latebloom.problems.labelled import require_labelled, share
 
 
 class TrainAccuracy(AbstractProbe):
@@ -47,4 +47,4 @@ class UnmirroredAccuracy(AbstractProbe):
 
     def measure(self, problem, penalty, params):
         right = jnp.argmax(problem.scores(params, "test"), axis=1) == problem.labels("test")
-        return jnp.sum(right & problem.unmirrored) / jnp.sum(problem.unmirrored)
+        return share(jnp.sum(right & problem.unmirrored), jnp.sum(problem.unmirrored))

@@ -17,7 +17,7 @@ import numpy as np
 from latebloom.errors import CapabilityError, check_choice
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_log_loss
-from latebloom.problems.labelled import require_labelled
+from latebloom.problems.labelled import require_labelled, share
 from latebloom.problems.losses import cross_entropy
 from latebloom.problems.two_parts import SECOND
 
@@ -60,8 +60,8 @@ class SoftmaxCollapse(AbstractProbe):
         scores, labels = problem.scores(params, "train"), problem.labels("train")
         if self.rounded:
             own = jnp.take_along_axis(jax.nn.softmax(scores, axis=1), labels[:, None], axis=1)
-            return jnp.mean(own[:, 0] == 1.0, dtype=float)
-        return jnp.mean(jnp.all(cross_entropy.slope(scores, labels) == 0, axis=1), dtype=float)
+            return share(jnp.sum(own[:, 0] == 1.0), len(labels))
+        return share(jnp.sum(jnp.all(cross_entropy.slope(scores, labels) == 0, axis=1)), len(labels))
 
 
 class ZeroSumDefect(AbstractProbe):

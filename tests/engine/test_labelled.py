@@ -1,0 +1,28 @@
+"""Shares of rows are exact where it matters: all of them is 1 and none is 0, compiled or not."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import latebloom as lb
+from latebloom.problems.labelled import share
+
+
+@pytest.mark.parametrize("rows", [1, 49, 98, 107, 3764, 60_000])
+def test_all_is_one_and_none_is_zero(rows):
+    compiled = jax.jit(lambda count: share(count, rows))
+    assert float(compiled(jnp.asarray(rows))) == 1.0
+    assert float(compiled(jnp.asarray(0))) == 0.0
+    assert float(compiled(jnp.asarray(rows // 2))) == pytest.approx(rows // 2 / rows, abs=1e-15)
+
+
+def test_accuracy_and_error_of_a_network_that_knows_every_training_pair():
+    problem = lb.problems.EmbeddingMLP(11, 32, dimension=16, train_share=49 / 121, seed=0)
+    assert problem.rows == 49  # 49 times the float 1/49 is less than 1
+    run = lb.train(
+        problem, lb.Optax("adam", learning_rate=1e-2), steps=300, probes=[lb.probes.TrainAccuracy()], memorised=1e-9
+    )
+    assert run.final["train_error"] == 0.0
+    assert run.final["train_accuracy"] == 1.0
