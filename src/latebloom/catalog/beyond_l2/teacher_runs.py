@@ -54,7 +54,7 @@ NOTES = (
     "Adam's late spikes lift the train error above 0.05 again for some steps; t1 is the first crossing.",
     "The figure's values of α and β are not printed; these show the same. At the paper's size t2 is earliest near "
     "α = 0.01: 8,345, 4,940, 2,952, 2,787, 3,764 for α = 0.0003, 0.001, 0.003, 0.01, 0.03 (l2, β = 0.001; alike under "
-    "l1 and the nuclear norm, two draws). A larger α is earlier below 0.003 only, which is where --full has its grids.",
+    "l1 and the nuclear norm, two draws). --full has its grids below that, where a larger α is earlier.",
 )
 SOBOLEV_NOTES = (
     "The Jacobians' term is squared and without the half, as printed, beside the section's loss with 1/2N. The slopes "
