@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from latebloom.problems import AbstractProblem
+from latebloom.errors import CapabilityError
+
+if TYPE_CHECKING:
+    from latebloom.problems import AbstractProblem
 
 T = TypeVar("T")
 
@@ -19,7 +22,17 @@ def precision(problem: AbstractProblem) -> str:
     >>> precision(lb.problems.SparseRecovery())
     'float64'
     """
-    return str(jnp.result_type(*jax.tree.leaves(jax.eval_shape(problem.init))))
+    # Not `problem.init` itself: methods are looked up by comparing their objects, which traced ones cannot be.
+    return str(jnp.result_type(*jax.tree.leaves(jax.eval_shape(lambda: problem.init()))))  # noqa: PLW0108
+
+
+def require_double(problem: AbstractProblem, who: str) -> None:
+    """Refuses single precision, in which the rank of a Jacobian cannot be told."""
+    if precision(problem) != "float64":
+        raise CapabilityError(
+            f"{who} needs double precision, and this {type(problem).__name__} has parameters in {precision(problem)}: "
+            "give it precision='float64'"
+        )
 
 
 def in_precision(tree: T, problem: AbstractProblem) -> T:

@@ -25,7 +25,7 @@ from latebloom.jobs import Probed
 from latebloom.milestones import Crossing, Milestone, Milestones, Watch
 from latebloom.one_core import one_core
 from latebloom.penalties import L2, AbstractPenalty
-from latebloom.precision import in_precision, precision
+from latebloom.precision import in_precision, precision, require_double
 from latebloom.probes import AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem
 from latebloom.progress import ProgressBar
@@ -80,7 +80,8 @@ class FlowJob(Probed):
             raise CapabilityError(
                 f"a flow needs a smooth penalty; {self.penalty!r} has kinks: use L2, or train with ProximalGradient"
             )
-        check_choice("solver", self.solver, SOLVERS)
+        if check_choice("solver", self.solver, SOLVERS) != "rkc":
+            require_double(self.problem, f"solver={self.solver!r}")
         if self.learning_rate is not None:
             check_number("learning_rate", self.learning_rate, above=0)
 

@@ -23,6 +23,7 @@ from latebloom.flows.gradient_flow import (
 from latebloom.flows.slow_loop import SlowLane
 from latebloom.jobs import Probed
 from latebloom.penalties import L2, AbstractPenalty
+from latebloom.precision import require_double
 from latebloom.probes import AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem, require_least_squares
 from latebloom.problems.zero_loss import RESIDUAL
@@ -62,6 +63,7 @@ class SlowFlowJob(Probed):
             object.__setattr__(self, "penalty", L2(1.0))
         check_job(self)
         require_least_squares(self.problem, "slow_flow")
+        require_double(self.problem, "slow_flow")
         assert self.penalty is not None
         if not self.penalty.smooth:
             raise CapabilityError(

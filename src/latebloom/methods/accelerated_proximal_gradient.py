@@ -30,5 +30,6 @@ class AcceleratedProximalGradient(AbstractMethod):
         lookahead, t = state
         new = proximal_step(self.learning_rate, problem, penalty, lookahead)
         t_new = (1 + jnp.sqrt(1 + 4 * t**2)) / 2
-        lookahead = jax.tree.map(lambda w, old: w + (t - 1) / t_new * (w - old), new, params)
+        ahead = (t - 1) / t_new
+        lookahead = jax.tree.map(lambda w, old: w + ahead.astype(w.dtype) * (w - old), new, params)
         return new, (lookahead, t_new)

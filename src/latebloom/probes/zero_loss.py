@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from latebloom.precision import require_double
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems import require_least_squares
 from latebloom.problems.zero_loss import distance_to_zero_loss, kkt_residual, tangent_cosine
@@ -12,6 +13,7 @@ class _OfTheZeroLossSet(AbstractProbe):
 
     def check(self, problem, penalty):
         require_least_squares(problem, type(self).__name__)
+        require_double(problem, type(self).__name__)
 
 
 class DistanceToZeroLoss(_OfTheZeroLossSet):

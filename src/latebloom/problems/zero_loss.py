@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
+from latebloom.precision import require_double
 from latebloom.problems.base import AbstractProblem, Params, require_least_squares
 from latebloom.problems.normal_equations import Linearised, Nearby
 
@@ -29,6 +30,7 @@ def linearised(
     problem: AbstractProblem, flat: jax.Array, metric: jax.Array | None = None, nearby: Nearby | None = None
 ) -> Linearised:
     """The problem's residuals linearised at all its parameters in one vector."""
+    require_double(problem, "the zero-loss set")
     unravel = ravel_pytree(problem.init())[1]
     residuals = require_least_squares(problem, "the zero-loss set").residuals
     return Linearised.at(lambda w: residuals(unravel(w)), flat, metric, nearby)

@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 
 from latebloom.errors import InputError, check_number
 from latebloom.flows import approach
+from latebloom.precision import require_double
 from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, Params, require_least_squares
 from latebloom.problems.zero_loss import RESIDUAL, residual_goal, residual_size, tangent_projection
 
@@ -65,6 +66,7 @@ def limit_map(problem: AbstractProblem, params: Params | None = None, *, rtol: f
     Source: "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation", Section 4.2.
     """
     problem = require_least_squares(problem, "limit_map")
+    require_double(problem, "limit_map")
     rtol = check_number("rtol", rtol, above=1e-11, below=1)
     start = problem.init() if params is None else _like(params, problem)
     moved: Any = _From(jax.tree.map(jnp.asarray, problem), start)
@@ -94,6 +96,7 @@ def limit_map_derivative(problem: AbstractProblem, params: Params) -> Callable[[
     after Eq. 6.
     """
     problem = require_least_squares(problem, "limit_map_derivative")
+    require_double(problem, "limit_map_derivative")
     point = _like(params, problem)
     size = float(residual_size(problem, ravel_pytree(point)[0]))
     if size > 1e-6 * max(1.0, float(residual_size(problem, ravel_pytree(problem.init())[0]))):

@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from latebloom.precision import require_double
 from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, Params, relative_norm, require_least_squares
 from latebloom.tangent import (
     DENSE,
@@ -70,6 +71,7 @@ def kernel_regime(problem: AbstractProblem, params: Params | None = None) -> Ker
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Section 3.3.1.
     """
     problem = require_least_squares(problem, "kernel_regime")
+    require_double(problem, "kernel_regime")
     start = problem.init() if params is None else params
     target = -problem.residuals(start)
     multipliers, rank = _solve(problem, start, target)
