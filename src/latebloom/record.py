@@ -136,7 +136,8 @@ class Shown(str):
 def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     """Builds the record that `text` names: `l1[strength=1e-5]` from a table of classes.
 
-    Positional values are allowed for the first parameters: `l1[1e-5]`.
+    Positional values are allowed for the first parameters: `l1[1e-5]`. A value may be a record of the same table:
+    `on_parts[l1[1e-5],hidden]`.
     """
     match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*(?:\[(.*)\])?\s*", text, flags=re.DOTALL)
     if match is None:
@@ -148,23 +149,48 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     known = cls.configured()
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for part in filter(None, (p.strip() for p in body.split(","))):
-        key, equals, value = part.partition("=")
+    rest: list[str] = []
+    signature = inspect.signature(cls)
+    several = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
+
+    def read(value: str) -> Any:
+        nested = re.match(r"([A-Za-z_][\w-]*)\s*\[", value)
+        return _read_value(value) if nested is None else parse(value, table, kind)
+
+    for part in _split(body):
+        key, equals, value = ("", "", part) if re.match(r"[\w-]+\s*\[", part) else part.partition("=")
         if not equals:
-            positional.append(_read_value(part))
+            positional.append(read(part))
             continue
         key = key.strip().replace("-", "_")
+        if key == several:
+            rest += re.findall(r"[^\s'()]+", value)
+            continue
         if key not in known and not cls.takes_options:
             raise unknown_name(f"parameter of {name}", key, known)
         if key in named:
             raise InputError(f"{key} is given twice in {text!r}: give it once")
-        named[key] = _read_value(value.strip())
+        named[key] = read(value.strip())
+    if rest:  # what comes before them has no name then
+        positional += [named.pop(key) for key in known if key in named] + rest
     try:
-        inspect.signature(cls).bind(*positional, **named)
+        signature.bind(*positional, **named)
     except TypeError as error:
         example = f"{name}[{','.join(f'{key}=…' for key in known[:2])}]"
         raise InputError(f"cannot build {kind} {text!r}: {error}; write e.g. {example}") from None
     return cls(*positional, **named)
+
+
+def _split(body: str) -> list[str]:
+    """The values between commas, but for commas inside brackets."""
+    parts, depth = [""], 0
+    for sign in body:
+        depth += (sign in "[(") - (sign in "])")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _read_value(text: str) -> Any:

@@ -21,6 +21,7 @@ TABLE: dict[str, type[Record]] = {
         AcceleratedProximalGradient,
         LabelNoise,
         LogLossDescent,
+        Minibatch,
         Optax,
     )
 }

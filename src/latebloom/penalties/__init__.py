@@ -12,6 +12,6 @@ from latebloom.penalties.weighted_l2 import WeightedL2
 from latebloom.record import Record
 
 # What the command line can build by name.
-TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp, NuclearNorm)}
+TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp, NuclearNorm, OnParts)}
 
 __all__ = ["L1", "L2", "TABLE", "AbstractPenalty", "L2Norm", "Lp", "NuclearNorm", "OnParts", "Sum", "WeightedL2"]

@@ -45,7 +45,7 @@ TABLE: dict[str, type[Record]] = {
     cls.name(): cls
     for cls in (
         *(SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression, EmbeddingMLP),
-        *(ImageClassifier, TeacherStudent),
+        *(ImageClassifier, ModularClassifier, ModularNet, TeacherStudent),
     )
 }
 
