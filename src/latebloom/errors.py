@@ -74,6 +74,13 @@ def check_count(what: str, value: int, *, least: int = 1, most: int | None = Non
     return whole
 
 
+def check_switch(what: str, value: bool) -> bool:
+    """`value` if it is true or false, else an error."""
+    if not isinstance(value, bool):
+        raise InputError(f"{what} must be true or false, got {value!r}: write {what}=True or {what}=False")
+    return value
+
+
 def check_choice(what: str, value: str, known: Iterable[str]) -> str:
     """`value` if it is one of `known`, else an error that suggests the closest."""
     known = tuple(known)

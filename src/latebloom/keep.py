@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from os import PathLike
+
 from latebloom import run as run_module
 from latebloom.errors import InputError
 from latebloom.run import Run
 from latebloom.store import Store, StoredRun
 
 
-def save(run: Run, store: Store | None = None) -> str:
-    """Keeps a run in the store (yours by default) and returns its id."""
+def save(run: Run, store: Store | str | PathLike[str] | None = None) -> str:
+    """Keeps a run in a store or its folder (yours by default) and returns its id."""
     columns, summary, arrays = run.to_stored()
-    with (store or Store()).begin(run.configuration) as live:
+    with _opened(store).begin(run.configuration) as live:
         return live.finish(columns, summary, arrays).id
 
 
-def load(run: str, store: Store | None = None) -> Run:
+def load(run: str, store: Store | str | PathLike[str] | None = None) -> Run:
     """The stored run with this id, or with an id that begins so, as it was when it was made."""
-    return revive((store or Store()).get(run))
+    return revive(_opened(store).get(run))
+
+
+def _opened(store: Store | str | PathLike[str] | None) -> Store:
+    return store if isinstance(store, Store) else Store(store)
 
 
 def revive(stored: StoredRun) -> Run:

@@ -183,26 +183,26 @@ def compute(jobs: Sequence[AnyJob], store: Store, *, label: str = "training") ->
     """Runs jobs and keeps every one of them, streaming the records to the store while they are made."""
     live: dict[int, LiveRun] = {}
 
-    def on_records(number: int, rows: dict[str, np.ndarray]) -> None:
+    def stream(number: int) -> LiveRun:
         if number not in live:
             live[number] = store.begin(jobs[number].configuration())
-        live[number].append(rows)
+        return live[number]
 
     try:
-        runs = _run_all(jobs, label, on_records)
+        runs = _run_all(jobs, label, lambda number, rows: stream(number).append(rows))
         for number, run in enumerate(runs):
             if run is not None:
                 columns, summary, arrays = run.to_stored()
-                live[number].finish(columns, summary, arrays)
+                stream(number).finish(columns, summary, arrays)
     finally:
-        for stream in live.values():
-            stream.close()
+        for begun in live.values():
+            begun.close()
     finished = [run for run in runs if run is not None and run.outcome.complete]
     if len(finished) < len(runs):
         partial = sum(run is not None for run in runs) - len(finished)
         raise InterruptedWork(
             f"interrupted: {len(finished)} of {len(runs)} runs finished and are in the store, "
-            f"{partial} kept as partial; run the same command to go on"
+            f"{partial} kept as partial; the same command runs what is not finished"
         )
     return finished
 

@@ -24,7 +24,7 @@ from latebloom.methods import AbstractMethod, GradientDescent, ProximalGradient
 from latebloom.milestones import Milestones
 from latebloom.penalties import AbstractPenalty
 from latebloom.precision import in_precision, precision
-from latebloom.probes import ALWAYS, AbstractProbe, TestError, TrainError
+from latebloom.probes import ALWAYS, AbstractProbe, GradientRatio, TestError, TrainError
 from latebloom.problems import AbstractLinear, AbstractProblem
 from latebloom.run import Run
 from latebloom.schedule import PER_DECADE, log_spaced
@@ -33,6 +33,7 @@ EVENTS = ("memorised", "generalised")
 CLOCKS = ("step", "time", "slow_time", "log_time")
 ENGINE = 2  # raised when the numbers of an unchanged configuration change: stored runs of older engines are not served
 
+FELT = 0.1  # a penalty with a smaller share of the loss's gradient is not what keeps a run from learning
 NO_LOWER = 0.99  # a train error that ends above this share of a level is not below it
 
 T = TypeVar("T")
@@ -286,10 +287,18 @@ def _collapse(job: Job, result: LaneResult) -> str:
     """What to say of a run with a penalty that has learned nothing by its end; nothing of others."""
     errors = result.scheduled("train_error")
     level, name = job.problem.trivial or (errors[0], "it began")
-    if job.penalty is None or len(errors) < 2 or errors[-1] < NO_LOWER * level or (errors <= job.memorised).any():
+    if len(errors) < 2 or errors[-1] < NO_LOWER * level or (errors <= job.memorised).any() or not _felt(job, result):
         return ""
     advice = f"{job.penalty!r} outweighs the loss: try a tenth of its strength"
     return f", with a train error of {errors[-1]:.3g}, no lower than {name}: probably {advice}"
+
+
+def _felt(job: Job, result: LaneResult) -> bool:
+    """Whether there is a penalty that pulls at least a tenth as hard as the loss where the run has ended."""
+    if job.penalty is None or result.point is None or not any(job.penalty.strengths):
+        return False
+    ratio = float(GradientRatio().measure(job.problem, job.penalty, result.point.params))
+    return not ratio > 1 / FELT  # NaN: at zero the penalty has no slope to compare with
 
 
 def _cause(job: Job, step: int) -> str:

@@ -12,7 +12,7 @@ from latebloom.store import Store
 
 
 def test_a_saved_run_comes_back_as_it_was(tmp_path):
-    store = Store(tmp_path)
+    store = str(tmp_path)  # a folder does for a store
     problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)
     run = lb.train(problem, lb.GradientDescent(0.1), lb.L1(1e-4), steps=2000, probes=lb.probes.Components())
     again = lb.load(lb.save(run, store)[:6], store)

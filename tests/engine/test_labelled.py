@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import latebloom as lb
+from latebloom.errors import CapabilityError
 from latebloom.problems.labelled import share
 
 
@@ -15,6 +17,7 @@ def test_all_is_one_and_none_is_zero(rows):
     compiled = jax.jit(lambda count: share(count, rows))
     assert float(compiled(jnp.asarray(rows))) == 1.0
     assert float(compiled(jnp.asarray(0))) == 0.0
+    assert np.isnan(share(jnp.asarray(0), 0))
     assert float(compiled(jnp.asarray(rows // 2))) == pytest.approx(rows // 2 / rows, abs=1e-15)
 
 
@@ -26,3 +29,10 @@ def test_accuracy_and_error_of_a_network_that_knows_every_training_pair():
     )
     assert run.final["train_error"] == 0.0
     assert run.final["train_accuracy"] == 1.0
+
+
+def test_no_pair_without_its_mirror_is_nothing_to_count():
+    problem = lb.problems.EmbeddingMLP(4, 4, train_share=0.9, seed=4)
+    assert not problem.unmirrored.any()
+    with pytest.raises(CapabilityError, match="UnmirroredAccuracy has nothing to count"):
+        lb.train(problem, lb.GradientDescent(0.1), steps=1, probes=[lb.probes.UnmirroredAccuracy()])

@@ -204,6 +204,10 @@ def test_optax_refuses_what_optax_does_not_have():
         lb.Optax(optax.adam(0.1), 0.1, b1=0.9)
     with pytest.raises(InputError, match="3 is not an optax transformation: pass a name such as 'adam'"):
         lb.Optax(3, 0.1)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"optax\.adam cannot compute with nesterov as a number: use true or false"):
+        lb.Optax("adam", 0.1, nesterov=1)
+    with pytest.raises(InputError, match=r"optax\.sgd refuses its options: "):
+        lb.Optax("sgd", 0.1, momentum="abc")
 
 
 def test_a_transformation_of_your_own_is_a_method():

@@ -184,3 +184,23 @@ def test_fourier_probes_read_the_first_part():
     with pytest.raises(CapabilityError, match="needs an embedding"):
         FourierNorms().check(lb.problems.SparseRecovery(), None)
     assert jnp.isfinite(measure(FourierCosines(), np.zeros((7, 3)))).all()
+
+
+def test_parts_that_are_not_one_embedding_are_refused():
+    two = lb.problems.ModularClassifier(11, 8)  # U above V
+    with pytest.raises(CapabilityError, match=r"FourierPower needs a row a residue, 11 of them; .*'first'.* has 22"):
+        FourierPower().check(two, None)
+    one = lb.problems.EmbeddingMLP(11, 8, dimension=8)
+    FourierCount("embedding").check(one, None)
+    with pytest.raises(CapabilityError, match=r"11 of them; .*'hidden'.* has 8"):
+        FourierCount("hidden").check(one, None)
+
+
+def test_what_is_no_circle_is_refused():
+    embedding = np.ones((7, 2))
+    with pytest.raises(InputError, match="frequency must be a number, not '1'"):
+        circle(embedding, "1")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="an embedding is a matrix with a row a residue"):
+        circle(embedding[0], 1)
+    with pytest.raises(InputError, match="ordered must be true or false, got 'no'"):
+        lb.problems.ModularClassifier(5, 8, ordered="no")  # type: ignore[arg-type]

@@ -25,6 +25,15 @@ class Step(AbstractProbe):
         return jnp.zeros(())
 
 
+@pytest.mark.parametrize(
+    "method", [lambda seed: lb.Minibatch(METHOD, 4, seed=seed), lambda s: lb.LabelNoise(0.1, seed=s)]
+)
+def test_large_seeds_of_methods_are_told_apart(method):
+    net = lb.problems.TeacherStudent(3, 4, samples=8)
+    ends = [lb.train(net, method(seed), steps=5, progress=False).final["train_loss"] for seed in (0, 2**32, 2**40)]
+    assert len(set(ends)) == 3
+
+
 def test_large_seeds_are_told_apart():
     texts = {lb.problems.SparseRecovery(20, 2, 12, seed=2**60 + k).text for k in range(3)}
     assert len(texts) == 3

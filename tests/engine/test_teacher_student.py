@@ -154,6 +154,17 @@ def test_a_crushing_penalty_is_said_in_the_outcome():
     assert said in run.outcome.sentence
 
 
+def test_a_penalty_that_is_not_felt_is_not_blamed():
+    run = lb.train(small(), lb.Optax("adam", learning_rate=1e-5), lb.L2(1e-12), steps=3, progress=False)
+    assert run.final["train_error"] > 1
+    assert run.outcome.sentence == "finished after 3 steps"
+
+
+def test_targets_without_a_variance_are_refused():
+    with pytest.raises(InputError, match="with seed=1 the teacher gives all 2 samples one value"):
+        TeacherStudent(1, 1, samples=2, seed=1, output_dimension=1)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -93,3 +93,10 @@ def test_a_bar_with_the_share_done_for_what_takes_long(capsys, monkeypatch):
 
 def test_tracked_gives_every_item():
     assert list(progress.tracked([3, 1, 2], "items")) == [3, 1, 2]
+
+
+def test_a_dual_flow_is_drawn_with_the_norm_it_has():
+    data = lb.problems.SparseSigns(dimension=20, samples=5)
+    problem = lb.problems.DiagonalClassifier(data, init_scale=0.3)
+    axes = lb.dual_flow(problem, weight_decay=1e-3, until=3.0, progress=False).plot().axes
+    assert len(axes[1].lines[0].get_xdata()) > 10

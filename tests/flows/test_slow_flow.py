@@ -243,6 +243,18 @@ def test_a_slow_flow_is_stored_and_drawn(tmp_path):
 # Endings
 
 
+def test_a_slow_flow_that_never_began_is_stored_and_drawn(tmp_path):
+    from latebloom.reproduce import compute_one
+    from latebloom.store import Store
+
+    problem = lb.problems.LeastSquares(lambda w: jnp.array([w[0], w[0] - 1.0]), jnp.ones(2))  # no zero loss
+    job, store = lb.SlowFlowJob(problem, None, UNTIL), Store(tmp_path / "store")
+    first, second = compute_one(job, store), compute_one(job, store)
+    assert first.outcome == second.outcome
+    assert second.outcome.ending is Ending.NO_ZERO_LOSS
+    assert second.plot().axes
+
+
 def test_no_zero_loss_says_how_far_it_got():
     tall = regression(features=4, samples=9, noise=0.5)
     run = slow_flow(tall)

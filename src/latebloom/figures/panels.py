@@ -35,10 +35,12 @@ def log_clock(axis: Axes, run: Run) -> None:
 
     Of a logarithm of time it shows what is above one: a double logarithm.
     """
-    log_steps(axis, r"$\log t$" if shown_clock(run) == "log_time" else STEP_LABEL)
+    if len(run[run.clock]) > 1:
+        log_steps(axis, r"$\log t$" if shown_clock(run) == "log_time" else STEP_LABEL)
     if run.clock != "step":
         axis.set_xlabel("time $t$" if run.clock == "time" else r"slow time $s = \lambda t$")
-        axis.set_xlim(left=float(run[run.clock][1]))
+        if len(run[run.clock]) > 1:
+            axis.set_xlim(left=float(run[run.clock][1]))
 
 
 def errors(

@@ -43,7 +43,7 @@ class LabelNoise(AbstractMethod):
         require_least_squares(problem, "LabelNoise")
 
     def init(self, problem, penalty, params):
-        return jax.random.key_data(jax.random.key(jnp.asarray(self.seed, dtype=jnp.uint32)))
+        return jax.random.key_data(jax.random.key(jnp.asarray(self.seed, dtype=jnp.uint64)))
 
     def step(self, problem, penalty, params, state):
         key, sample_key, noise_key = jax.random.split(jax.random.wrap_key_data(state), 3)

@@ -54,7 +54,7 @@ class Minibatch(AbstractMethod):
         self.method.check(OnRows(problem, jnp.arange(self.size)), penalty)
 
     def init(self, problem, penalty, params):
-        key = jax.random.key_data(jax.random.key(jnp.asarray(self.seed, dtype=jnp.uint32)))
+        key = jax.random.key_data(jax.random.key(jnp.asarray(self.seed, dtype=jnp.uint64)))
         start = jnp.zeros((), jnp.int64)
         return key, jnp.arange(problem.rows), start, self.method.init(problem, penalty, params)
 

@@ -7,6 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 
 from latebloom.errors import InputError, check_number, unknown_name
 from latebloom.methods.base import AbstractMethod, check_learning_rate
@@ -70,14 +72,32 @@ class Optax(AbstractMethod):
                 check_number(key, value)
         try:
             self._transformation()
-        except (TypeError, ValueError) as error:
-            raise InputError(f"optax.{optimiser} refuses its options: {error}") from None
+            if all(isinstance(value, bool | str | None) for _, value in self.switches):  # else they may need your tree
+                self._try_a_step()
+        except jax.errors.TracerBoolConversionError:
+            switches = [key for key in self.numbers if type(known[key].default) is not float]
+            raise InputError(
+                f"optax.{optimiser} cannot compute with {' and '.join(switches)} as a number: use true or false for "
+                "what is a switch, and leave other options out"
+            ) from None
+        except (TypeError, ValueError, AttributeError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise InputError(f"optax.{optimiser} refuses its options: {reason}") from None
 
     def _check_transformation(self, options: dict[str, Any]) -> None:
         if options:
             raise InputError(f"options {', '.join(options)} go with an optimiser given by name, not with an object")
         if not callable(getattr(self.optimiser, "update", None)):
             raise InputError(f"{self.optimiser!r} is not an optax transformation: pass a name such as 'adam'")
+
+    def _try_a_step(self) -> None:
+        """Traces a step on a small matrix: an option that cannot work says so here."""
+
+        def step(method: Optax, params: jax.Array) -> Any:
+            transformation = method._transformation()
+            return transformation.update(params, transformation.init(params), params)
+
+        jax.eval_shape(step, jax.tree.map(jnp.asarray, self), jax.ShapeDtypeStruct((3, 4), float))
 
     def parameters(self) -> dict[str, Any]:
         named = {"optimiser": self.optimiser, "learning_rate": self.learning_rate}

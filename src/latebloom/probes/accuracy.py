@@ -44,6 +44,11 @@ class UnmirroredAccuracy(AbstractProbe):
                 f"UnmirroredAccuracy is about ordered pairs of residues and {type(problem).__name__} has none: "
                 "use TestAccuracy, or EmbeddingMLP"
             )
+        if not problem.unmirrored.any():
+            raise CapabilityError(
+                "UnmirroredAccuracy has nothing to count: every test pair has its mirror in the training set; "
+                "use TestAccuracy, or a smaller train_share"
+            )
 
     def measure(self, problem, penalty, params):
         right = jnp.argmax(problem.scores(params, "test"), axis=1) == problem.labels("test")

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.errors import CapabilityError, InputError
+from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.probes.base import AbstractProbe
 
 
@@ -36,7 +36,7 @@ def fourier_features(embedding: Any) -> jax.Array:
 
 
 def frequencies(modulus: int) -> int:
-    """How many frequencies there are: those above p/2 are the same circles."""
+    """How many circles there are: frequencies above p/2 are the same ones, and p/2 of an even p is none."""
     return (modulus - 1) // 2
 
 
@@ -51,8 +51,10 @@ def circle(embedding: Any, frequency: int) -> np.ndarray:
     True
     """
     rows = np.asarray(embedding, float)
-    count = frequencies(len(rows))
-    if not 1 <= frequency <= count:
+    if rows.ndim != 2:
+        raise InputError(f"an embedding is a matrix with a row a residue: got an array of shape {rows.shape}")
+    frequency, count = check_count("frequency", frequency), frequencies(len(rows))
+    if frequency > count:
         raise InputError(f"frequency={frequency} is not allowed: {len(rows)} residues have frequencies 1 to {count}")
     real, imaginary = np.asarray(fourier_features(rows))[2 * frequency - 2 : 2 * frequency]
     axes = np.column_stack([real, -imaginary])
@@ -81,6 +83,12 @@ class AbstractFourierProbe(AbstractProbe):
             raise CapabilityError(
                 f"{type(self).__name__} needs an embedding with a row a residue (three or more) in part {self.part!r}; "
                 f"{type(problem).__name__} has none there: name the part, or leave the probe out"
+            )
+        modulus = getattr(problem, "modulus", len(embedding))
+        if len(embedding) != modulus:
+            raise CapabilityError(
+                f"{type(self).__name__} needs a row a residue, {modulus} of them; part {self.part!r} of "
+                f"{type(problem).__name__} has {len(embedding)}: name one that is an embedding, or leave the probe out"
             )
 
     def measure(self, problem, penalty, params):

@@ -14,11 +14,11 @@ PARTS = ("train", "test")
 
 
 def share(count: jax.Array, rows: int | jax.Array) -> jax.Array:
-    """`count / rows`, exactly 1 if they are equal.
+    """`count / rows`, exactly 1 if they are equal; NaN if there is no row.
 
     A compiled division by a constant is a product with its reciprocal: 3,764 of 3,764 would be 0.9999999999999999.
     """
-    return jnp.where(count == rows, 1.0, count / rows)
+    return jnp.where((count == rows) & (rows > 0), 1.0, count / rows)
 
 
 class AbstractLabelled(AbstractProblem):

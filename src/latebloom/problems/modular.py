@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from latebloom.errors import InputError, LatebloomWarning, check_choice, check_count, check_number
+from latebloom.errors import InputError, LatebloomWarning, check_choice, check_count, check_number, check_switch
 from latebloom.seeds import check_seed, generator
 
 Columns = Callable[[np.ndarray, np.ndarray, int], np.ndarray]  # of the columns of the pairs and the modulus
@@ -90,6 +90,7 @@ class ModularTable:
 
     def __post_init__(self):
         object.__setattr__(self, "modulus", check_count("modulus", self.modulus, least=2))
+        check_switch("ordered", self.ordered)
         operation = _check_operation(self.operation, self.modulus, self.ordered)
         check_number("train_share", self.train_share, above=0, below=1)
         object.__setattr__(self, "seed", check_seed(self.seed))

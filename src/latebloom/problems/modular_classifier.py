@@ -84,7 +84,7 @@ class ModularClassifier(AbstractRowClassifier):
         self.precision = check_choice("precision", precision, PRECISIONS)
         self.seed = check_seed(seed)
         self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
-        table = ModularTable(modulus, operation, ordered=bool(ordered), train_share=train_share, seed=self.seed)
+        table = ModularTable(modulus, operation, ordered=ordered, train_share=train_share, seed=self.seed)
         self.modulus, self.operation, self.ordered = table.modulus, table.operation, table.ordered
         self.train_share = float(train_share)
         warn_unseen(table)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.errors import check_choice, check_count, check_number
+from latebloom.errors import InputError, check_choice, check_count, check_number
 from latebloom.problems.base import AbstractLeastSquares
 from latebloom.problems.embedding_mlp import PRECISIONS
 from latebloom.problems.rows import AbstractRows
@@ -103,6 +103,11 @@ class TeacherStudent(AbstractRows, AbstractLeastSquares):
             for part, count in (("train", self.samples), ("test", self.test_samples))
         )
         self.targets, self.test_targets = (network(self.teacher, x) for x in (self.inputs, self.test_inputs))
+        if not (self.targets != self.targets[0]).any() or not (self.test_targets != self.test_targets[0]).any():
+            raise InputError(
+                f"with seed={self.seed} the teacher gives all {self.samples} samples one value, and an error has no "
+                "variance to be a share of: use another seed, more samples or more units"
+            )
 
     def _array(self, values: np.ndarray) -> jax.Array:
         return jnp.asarray(np.asarray(values, self.precision))
