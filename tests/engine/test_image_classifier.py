@@ -16,7 +16,7 @@ import pytest
 import latebloom as lb
 from latebloom.errors import InputError, UnknownNameError
 from latebloom.problems import ImageClassifier
-from latebloom.problems.image_file import read_images
+from latebloom.problems.image_file import COMMAS, read_images
 
 RATE, STRENGTH = 1e-2, 1e-3
 RANDOM = np.random.default_rng(0)
@@ -228,8 +228,22 @@ MALFORMED = {
     "cut off IDX labels": (with_labels(idx(IMAGES), idx(LABELS)[:-1]), "labels.* is cut off"),
     "IDX without labels": (with_labels(idx(IMAGES), None), "has no labels: put my-labels"),
     "IDX with CSV labels": (with_labels(idx(IMAGES), b"1,2"), "is not an IDX file, but has to be one"),
-    "CSV with a header": (raw("label,p1,p2\n1,2,3\n0,4,5\n"), "row 1 .* is not all numbers .*take the header out"),
-    "CSV with words": (raw("1,2,3\n0,4,five\n"), "row 2 .* is not all numbers .*every cell must be a number"),
+    "CSV with a header": (
+        raw("label,p1,p2\n1,2,3\n0,4,5\n"),
+        "row 1 .* begins with 'label,p1,p2'.*take the header out",
+    ),
+    "CSV with words": (
+        raw("1,2,3\n0,4,five\n"),
+        f"row 2 .* begins with '0,4,five', .* cell 3 is not a number: {COMMAS}",
+    ),
+    "semicolons": (raw("1;2;3\n0;4;5\n"), f"row 1 .* begins with '1;2;3', .* cell 1 is not a number: {COMMAS}"),
+    "tabs": (raw("1\t2\t3\n0\t4\t5\n"), rf"row 1 .* begins with '1\\t2\\t3', .*: {COMMAS}"),
+    "spaces": (raw("1 2 3\n0 4 5\n"), f"row 1 .* begins with '1 2 3', .*: {COMMAS}"),
+    "quotes": (raw('"1","2"\n"0","4"\n'), f'row 1 .* begins with \'"1","2"\', .*: {COMMAS}'),
+    "commas at the end": (raw("1,2,3,\n0,4,5,\n"), f"row 1 .* begins with '1,2,3,', and its cell 4 is empty: {COMMAS}"),
+    "first row with a hole": (raw("1,,3\n0,4,5\n"), f"row 1 .* cell 2 is empty: {COMMAS}"),
+    "JSON": (raw('{"images": [[1, 2]], "labels": [1]}'), f'row 1 .* begins with \'{{"images": .*: {COMMAS}'),
+    "text": (raw("hello\nworld\n"), f"row 1 .* begins with 'hello', .*: {COMMAS}"),
     "ragged CSV": (raw("1,2,3\n0,4\n"), "row 2 .* has 2 cells and the first 3"),
     "CSV of labels only": (raw("1\n0\n"), r"shape \(2, 0\)"),
     "CSV with NaN": (raw("1,2,3\n0,4,nan\n"), "has 1 pixels and 0 labels that are NaN"),

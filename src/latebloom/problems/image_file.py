@@ -20,6 +20,7 @@ LABEL_NAMES = ("labels", "y", "target", "y_train", "train_labels")
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 # The third version of npy is for names of fields, which images do not have.
 NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+COMMAS = "write numbers separated by commas, a label and its pixels in every row"
 MOST_CLASSES = 1000  # a larger label is more likely a mistake than a class
 
 
@@ -169,14 +170,34 @@ def from_csv(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
         try:
             rows.append([float(cell) for cell in cells])
         except ValueError:
-            advice = "take the header out" if number == 1 else "every cell must be a number"
-            raise InputError(f"row {number} of {path!r} is not all numbers ({line[:30]!r}): {advice}") from None
+            raise _not_numbers(path, lines, number) from None
         if len(cells) != width:
             raise InputError(
                 f"row {number} of {path!r} has {len(cells)} cells and the first {width}: give a label and all pixels"
             )
     table = np.array(rows)
     return table[:, 1:], table[:, 0]
+
+
+def _not_numbers(path: str, lines: list[str], number: int) -> InputError:
+    """What is wrong with a row that is not all numbers; only what stands above a row of numbers is a header."""
+    line = lines[number - 1]
+    cells = line.split(",")
+    place = next(place for place, cell in enumerate(cells) if not _is_number(cell))
+    wrong = "not a number" if cells[place].strip() else "empty"
+    header = number == 1 and place == 0 and len(lines) > 1 and all(map(_is_number, lines[1].split(",")))
+    advice = "take the header out" if header else COMMAS
+    return InputError(
+        f"row {number} of {path!r} begins with {line[:30]!r}, and its cell {place + 1} is {wrong}: {advice}"
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def checked(path: str, images: np.ndarray, labels: np.ndarray) -> LabelledImages:
