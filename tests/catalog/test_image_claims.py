@@ -27,8 +27,10 @@ def test_a_file_is_part_of_every_run_of_fig35(tmp_path):
     assert len(one) == 5
     assert keys(tmp_path / "same.npz") == one
     assert not keys(tmp_path / "other.npz") & one
-    np.savez(tmp_path / "few.npz", images=images[:900], labels=labels[:900])
-    with pytest.raises(InputError, match=r"train=1000 is not allowed: .*few\.npz' has 900 images"):
+    np.savez(tmp_path / "enough.npz", images=images[:1001], labels=labels[:1001])
+    assert len(keys(tmp_path / "enough.npz")) == 5
+    np.savez(tmp_path / "few.npz", images=images[:1000], labels=labels[:1000])
+    with pytest.raises(InputError, match=r"few\.npz' has too few images: .* name a file of at least 1,001"):
         keys(tmp_path / "few.npz")
 
 

@@ -10,12 +10,14 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import t1, t2
+from latebloom.errors import InputError
 from latebloom.figures import panels
 from latebloom.figures.style import CYCLE, GREY, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.problems import ImageClassifier
     from latebloom.run import Run
     from latebloom.training import Job
 
@@ -46,16 +48,25 @@ def size(request: Request) -> Size:
     return EVERYDAY if source(request) == DIGITS else FILE
 
 
+def classifier(request: Request, scale: float) -> ImageClassifier:
+    """The network at its start; a file of too few images is refused in the figure's words."""
+    from latebloom.problems.image_classifier import ImageClassifier, TooFewImagesError
+
+    path, train = source(request), size(request).train
+    try:
+        return ImageClassifier(path, WIDTH, train=train, init_scale=scale, seed=request.seed)
+    except TooFewImagesError:
+        raise InputError(
+            f"{path!r} has too few images: the figure trains on {train:,} and tests on the others; name a file of at "
+            f"least {train + 1:,}"
+        ) from None
+
+
 def jobs(request: Request) -> dict[str, Job]:
     from latebloom import probes
 
     chosen = size(request)
-    starts = {
-        scale: lb.problems.ImageClassifier(
-            source(request), WIDTH, train=chosen.train, init_scale=scale, seed=request.seed
-        )
-        for scale in (SCALE, 1.0)
-    }
+    starts = {scale: classifier(request, scale) for scale in (SCALE, 1.0)}
 
     def job(scale: float, rate: float, strength: float, until: str | None = None, steps: int = chosen.steps) -> Job:
         measured = [probes.TrainAccuracy(), probes.TestAccuracy(), probes.TestLoss(), probes.WeightNorm("l2")]
@@ -272,5 +283,5 @@ EXPERIMENT = Experiment(
         "larger-rate-is-earlier is about digits: on MNIST (draw 0) Adam at 3α has spikes: t2 is 6,835, not 6,276.",
         "With a file of MNIST's format it takes minutes. The dashed level is the test accuracy of t2.",
     ),
-    choices={"data": "an npz, IDX or CSV file of images with labels, of which 1,000 are trained on"},
+    choices={"data": "an npz, IDX or CSV file of at least 1,001 images with labels, of which 1,000 are trained on"},
 )
