@@ -136,16 +136,9 @@ def lost_without(evidence: Evidence) -> Measured:
 
 
 def earlier(evidence: Evidence, name: str) -> Measured:
+    """t2 of the large start and of another run, which must be earlier; a run without t2 is later than any with one."""
     times = [later(evidence.runs[LARGE]), later(evidence.runs[name])]
     return Measured(times, times[1] < times[0])
-
-
-def larger_rate(evidence: Evidence) -> Measured:
-    """On digits; on 28x28 images Adam at 3α has spikes that come before any effect of the rate, so it is not judged."""
-    found = earlier(evidence, FASTER)
-    if size(evidence.request) is EVERYDAY:
-        return found
-    return Measured([*found.value, "not judged on a file"], True)
 
 
 def slow_rise(evidence: Evidence) -> Measured:
@@ -219,8 +212,8 @@ CLAIMS = (
         "larger-rate-is-earlier",
         "A smaller α delays generalisation.",
         "Section 2.2, Figure 35",
-        "t2 with 3α before t2 with α, on digits (not judged on a file: see the notes)",
-        larger_rate,
+        "t2 with 3α before t2 with α",
+        lambda e: earlier(e, FASTER),
         rate=0.8,
     ),
 )
@@ -280,7 +273,7 @@ EXPERIMENT = Experiment(
     notes=(
         "The text gives N = 1000 and the model, and neither the start, the loss, nor the values of α and β.",
         "From the large start the test accuracy first falls by a few points, before the penalty raises it.",
-        "larger-rate-is-earlier is about digits: on MNIST (draw 0) Adam at 3α has spikes: t2 is 6,835, not 6,276.",
+        "On MNIST Adam at 3α has spikes: in draw 0 t2 was 3,758 (with α 6,227), and measured before 6,835 (6,276).",
         "With a file of MNIST's format it takes minutes. The dashed level is the test accuracy of t2.",
     ),
     choices={"data": "an npz, IDX or CSV file of at least 1,001 images with labels, of which 1,000 are trained on"},
