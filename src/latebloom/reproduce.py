@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -142,8 +144,21 @@ def reproduce(
 def _file_name(experiment: Experiment, request: Request) -> str:
     """The entry's id; another draw, the full size or another setting has a name of its own."""
     marks = ([f"seed{request.seed}"] if request.seed != experiment.seed else []) + (["full"] if request.full else [])
-    marks += [re.sub(r"[^\w.-]+", "_", Path(value).name) for _, value in request.given]
+    marks += [_mark(value) for _, value in request.given]
     return "-".join([experiment.id.replace("/", "-"), *marks])
+
+
+def _mark(value: str) -> str:
+    """A setting as a part of a file's name: of a path the file and its folder, and a digest of what is left out.
+
+    >>> _mark("./faces.npz"), _mark("my faces/old.npz")
+    ('faces.npz', 'my_faces_old.npz-93cf6e')
+    """
+    path = Path(value)
+    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", "/".join(path.parts[-2:]))[-32:]
+    if readable == path.as_posix():
+        return readable
+    return f"{readable}-{hashlib.sha256(os.fsencode(path.as_posix())).hexdigest()[:6]}"
 
 
 def judge(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:

@@ -8,6 +8,9 @@ import pytest
 from latebloom.catalog import EXPERIMENTS, Evidence, Request
 from latebloom.catalog.beyond_l2 import fig35, rescaled
 from latebloom.errors import InputError
+from latebloom.milestones import Milestones, Watch, find
+from latebloom.outcome import Ending, Outcome
+from latebloom.run import Run
 from latebloom.store import run_key
 
 
@@ -27,9 +30,44 @@ def test_a_file_is_part_of_every_run_of_fig35(tmp_path):
     assert len(one) == 5
     assert keys(tmp_path / "same.npz") == one
     assert not keys(tmp_path / "other.npz") & one
-    np.savez(tmp_path / "few.npz", images=images[:900], labels=labels[:900])
-    with pytest.raises(InputError, match=r"train=1000 is not allowed: .*few\.npz' has 900 images"):
+    np.savez(tmp_path / "enough.npz", images=images[:1001], labels=labels[:1001])
+    assert len(keys(tmp_path / "enough.npz")) == 5
+    np.savez(tmp_path / "few.npz", images=images[:1000], labels=labels[:1000])
+    with pytest.raises(InputError, match=r"few\.npz' has too few images: .* name a file of at least 1,001"):
         keys(tmp_path / "few.npz")
+
+
+def generalised_at(step: float) -> Run:
+    """A run with t2 at this step; of infinity, one that never generalises."""
+    steps = np.arange(0, 8000, 100)
+    error = np.where(steps < step, 0.5, 0.0)
+    watches = Watch("memorised", "train_error", 0.1), Watch("generalised", "test_error", 0.1)
+    found = [find(watch, steps, error) for watch in watches]
+    columns = {"step": steps, "train_error": error, "test_error": error}
+    return Run({}, columns, None, Outcome(Ending.FINISHED, 8000, ""), Milestones(*found, None), {})
+
+
+@pytest.mark.parametrize("given", [(), (("data", "file.npz"),)], ids=["digits", "a file"])
+@pytest.mark.parametrize(
+    ("slower", "faster", "holds"),
+    [
+        (5000, 3000, True),
+        (3000, 5000, False),
+        (3000, 3000, False),
+        (np.inf, 3000, True),
+        (3000, np.inf, False),
+        (np.inf, np.inf, False),
+    ],
+)
+@pytest.mark.parametrize("name", [fig35.STRONGER, fig35.FASTER])
+def test_fig35_judges_every_file(name, slower, faster, holds, given):
+    """A larger strength or rate is earlier only where its t2 is; a run without t2 is never the earlier one."""
+    claim = {fig35.STRONGER: "larger-strength-is-earlier", fig35.FASTER: "larger-rate-is-earlier"}[name]
+    (check,) = (known.check for known in fig35.CLAIMS if known.id == claim)
+    runs = {fig35.LARGE: generalised_at(slower), name: generalised_at(faster)}
+    measured = check(Evidence(Request(0, given=given), {}, runs, {}))
+    assert measured.value == [slower, faster]
+    assert measured.holds == holds
 
 
 def test_a_wrong_rescaling_is_noticed(monkeypatch):

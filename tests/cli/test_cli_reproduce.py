@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from latebloom import catalog
+from latebloom.reproduce import _file_name
 
 
 def test_reproduce_json_has_the_agreed_shape(latebloom, shared_store, tmp_path):
@@ -79,7 +81,8 @@ def test_set_reaches_the_entry_and_its_report(latebloom, shared_store, monkeypat
     (report,) = latebloom(*words, "--set", "data=my faces/a=b.npz").json
     assert seen == ["my faces/a=b.npz"]
     assert report["set"] == {"data": "my faces/a=b.npz"}
-    assert {Path(path).stem for path in report["figures"]} == {"beyond-l2-fig25-a_b.npz"}
+    (name,) = {Path(path).stem for path in report["figures"]}
+    assert name.startswith("beyond-l2-fig25-my_faces_a_b.npz-")
     for given, message in {
         "dta=x": "unknown setting of beyond-l2/fig25 'dta': did you mean 'data'? Known: data, size",
         "data": "write --set name=value",
@@ -90,6 +93,17 @@ def test_set_reaches_the_entry_and_its_report(latebloom, shared_store, monkeypat
         assert message in answer.err
     assert "twice" in latebloom(*words, "--set", "data=x", "--set", "data=y").err
     assert len(seen) == 1
+
+
+def test_figures_of_different_files_have_different_names():
+    entry = catalog.get("beyond-l2/fig35")
+    given = ("a.npz", "d1/a.npz", "d2/a.npz", "x/d1/a.npz", "/d1/a.npz", "../a.npz", "d1_a.npz", "d1 a.npz", "ä.npz")
+    given += ("long/" * 50 + "a.npz", "longer/" * 50 + "a.npz", "a" * 200, "a" * 201, "\udce9.npz")
+    names = [_file_name(entry, catalog.Request(10**6, full=True, given=(("data", path),))) for path in given]
+    assert len(set(names)) == len(given)
+    assert all(re.fullmatch(r"[\w.-]{1,80}", name, re.ASCII) for name in names)
+    assert names[0] == "beyond-l2-fig35-seed1000000-full-a.npz"
+    assert _file_name(entry, catalog.Request(0, given=(("data", "./a.npz"),))) == "beyond-l2-fig35-a.npz"
 
 
 def test_an_entry_without_settings_refuses_to_be_set(latebloom):

@@ -22,6 +22,10 @@ PRECISIONS = ("float32", "float64")
 HIDDEN, OUTPUT = "hidden", "output"
 
 
+class TooFewImagesError(InputError):
+    """A file has fewer images than are asked for."""
+
+
 class ImageClassifier(AbstractRowClassifier):
     """`z(x) = B max(A x, 0)`, a score a class, trained on some of the images of a file and tested on others.
 
@@ -148,11 +152,13 @@ def _check_split(path: str, count: int, train: int, test: int | None) -> int:
     """How many images to test on; refused if there are fewer than asked for."""
     rest = count - train
     if rest < 1:
-        raise InputError(
+        raise TooFewImagesError(
             f"train={train} is not allowed: {path!r} has {count} images, and one at least has to be left to test on; "
             f"use at most {count - 1}"
         )
     wanted = rest if test is None else check_count("test", test)
     if wanted > rest:
-        raise InputError(f"test={wanted} is not allowed: {path!r} has {count} images, {rest} without the training set")
+        raise TooFewImagesError(
+            f"test={wanted} is not allowed: {path!r} has {count} images, {rest} without the training set"
+        )
     return wanted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ DIGITS = "digits"  # the name of the images that come with scikit-learn
 IMAGE_NAMES = ("images", "x", "data", "x_train", "train_images")
 LABEL_NAMES = ("labels", "y", "target", "y_train", "train_labels")
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+# The third version of npy is for names of fields, which images do not have.
+NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+COMMAS = "write numbers separated by commas, a label and its pixels in every row"
 MOST_CLASSES = 1000  # a larger label is more likely a mistake than a class
 
 
@@ -80,23 +84,37 @@ def _arrays(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
 def from_npz(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Images and labels of an npz, by the names of its arrays."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            names = {name.lower(): name for name in file.files}
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = {name.removesuffix(".npy").lower(): name for name in archive.namelist()}
             found = [next((names[n] for n in known if n in names), None) for known in (IMAGE_NAMES, LABEL_NAMES)]
             if None in found:
-                has = ", ".join(file.files) or "nothing"
+                has = ", ".join(repr(name.removesuffix(".npy")) for name in archive.namelist()) or "nothing"
                 raise InputError(
                     f"{path!r} holds {has}, but needs an array of images and one of labels: save it by "
                     "np.savez(file, images=…, labels=…)"
                 )
-            images, labels = (file[name] for name in found if name is not None)
-    except (zipfile.BadZipFile, EOFError, KeyError, OSError, zlib.error):
-        raise InputError(f"{path!r} is a damaged npz file: save it again by np.savez") from None
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path!r} holds something else than arrays of numbers: save it again by np.savez") from None
-    return images, labels
+            images, labels = (archive.read(name) for name in found if name is not None)
+    except (InputError, MemoryError):
+        raise
+    except Exception:  # zipfile has a dozen kinds of errors for archives that are damaged, encrypted or too new
+        raise InputError(f"{path!r} is a damaged npz file, or an encrypted one: save it again by np.savez") from None
+    return from_npy(path, images), from_npy(path, labels)
+
+
+def from_npy(path: str, data: bytes) -> np.ndarray:
+    """One array of an npz: a header with its type and shape, then its values, of which none is copied."""
+    stream = io.BytesIO(data)
+    try:
+        read = NPY_HEADERS[np.lib.format.read_magic(stream)]
+        shape, by_columns, dtype = read(stream)
+        if min(shape, default=0) < 0:
+            raise ValueError
+        values = np.frombuffer(data, dtype, math.prod(shape), stream.tell())
+        return values.reshape(shape, order="F" if by_columns else "C")
+    except Exception:  # a header is Python source, which fails in as many ways; or it promises more than there is
+        raise InputError(
+            f"{path!r} is damaged, or holds something else than arrays of numbers: save it again by np.savez"
+        ) from None
 
 
 def is_idx(data: bytes) -> bool:
@@ -152,8 +170,7 @@ def from_csv(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
         try:
             rows.append([float(cell) for cell in cells])
         except ValueError:
-            advice = "take the header out" if number == 1 else "every cell must be a number"
-            raise InputError(f"row {number} of {path!r} is not all numbers ({line[:30]!r}): {advice}") from None
+            raise _not_numbers(path, lines, number) from None
         if len(cells) != width:
             raise InputError(
                 f"row {number} of {path!r} has {len(cells)} cells and the first {width}: give a label and all pixels"
@@ -162,10 +179,31 @@ def from_csv(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
     return table[:, 1:], table[:, 0]
 
 
+def _not_numbers(path: str, lines: list[str], number: int) -> InputError:
+    """What is wrong with a row that is not all numbers; only what stands above a row of numbers is a header."""
+    line = lines[number - 1]
+    cells = line.split(",")
+    place = next(place for place, cell in enumerate(cells) if not _is_number(cell))
+    wrong = "not a number" if cells[place].strip() else "empty"
+    header = number == 1 and place == 0 and len(lines) > 1 and all(map(_is_number, lines[1].split(",")))
+    advice = "take the header out" if header else COMMAS
+    return InputError(
+        f"row {number} of {path!r} begins with {line[:30]!r}, and its cell {place + 1} is {wrong}: {advice}"
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def checked(path: str, images: np.ndarray, labels: np.ndarray) -> LabelledImages:
     """Images and labels that fit together, pixels divided by the largest; or a sentence."""
     for what, array in (("images", images), ("labels", labels)):
-        if not (np.issubdtype(array.dtype, np.number) or array.dtype == bool) or np.iscomplexobj(array):
+        if array.dtype.kind not in "biuf":
             raise InputError(f"the {what} of {path!r} are of type {array.dtype}: they must be real numbers")
     if images.ndim not in (2, 3, 4) or 0 in images.shape:
         raise InputError(
@@ -175,15 +213,18 @@ def checked(path: str, images: np.ndarray, labels: np.ndarray) -> LabelledImages
         raise InputError(
             f"{path!r} has {len(images)} images and labels of shape {labels.shape}: give a whole number for every image"
         )
-    bad = [int(np.sum(~np.isfinite(array))) for array in (images, labels)]
+    with np.errstate(over="ignore"):  # a longer float may be infinite as a double
+        pixels, classed = images.reshape(len(images), -1).astype(np.float64), labels.ravel().astype(np.float64)
+    bad = [int(np.sum(~np.isfinite(array))) for array in (pixels, classed)]
     if any(bad):
-        raise InputError(f"{path!r} has {bad[0]} pixels and {bad[1]} labels that are NaN or infinite: clean it first")
-    pixels = images.reshape(len(images), -1).astype(np.float64)
+        raise InputError(
+            f"{path!r} has {bad[0]} pixels and {bad[1]} labels that are NaN, infinite or above 1.8e308: clean it first"
+        )
     largest = float(np.max(np.abs(pixels)))
     if largest == 0:
         raise InputError(f"all pixels of {path!r} are zero: name a file with images")
-    classes = _classes(path, labels.ravel())
-    return LabelledImages(pixels / largest, labels.ravel().astype(np.int32), classes)
+    classes = _classes(path, classed)
+    return LabelledImages(pixels / largest, classed.astype(np.int32), classes)
 
 
 def _classes(path: str, labels: np.ndarray) -> int:

@@ -10,12 +10,14 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import t1, t2
+from latebloom.errors import InputError
 from latebloom.figures import panels
 from latebloom.figures.style import CYCLE, GREY, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.problems import ImageClassifier
     from latebloom.run import Run
     from latebloom.training import Job
 
@@ -46,16 +48,25 @@ def size(request: Request) -> Size:
     return EVERYDAY if source(request) == DIGITS else FILE
 
 
+def classifier(request: Request, scale: float) -> ImageClassifier:
+    """The network at its start; a file of too few images is refused in the figure's words."""
+    from latebloom.problems.image_classifier import ImageClassifier, TooFewImagesError
+
+    path, train = source(request), size(request).train
+    try:
+        return ImageClassifier(path, WIDTH, train=train, init_scale=scale, seed=request.seed)
+    except TooFewImagesError:
+        raise InputError(
+            f"{path!r} has too few images: the figure trains on {train:,} and tests on the others; name a file of at "
+            f"least {train + 1:,}"
+        ) from None
+
+
 def jobs(request: Request) -> dict[str, Job]:
     from latebloom import probes
 
     chosen = size(request)
-    starts = {
-        scale: lb.problems.ImageClassifier(
-            source(request), WIDTH, train=chosen.train, init_scale=scale, seed=request.seed
-        )
-        for scale in (SCALE, 1.0)
-    }
+    starts = {scale: classifier(request, scale) for scale in (SCALE, 1.0)}
 
     def job(scale: float, rate: float, strength: float, until: str | None = None, steps: int = chosen.steps) -> Job:
         measured = [probes.TrainAccuracy(), probes.TestAccuracy(), probes.TestLoss(), probes.WeightNorm("l2")]
@@ -125,16 +136,9 @@ def lost_without(evidence: Evidence) -> Measured:
 
 
 def earlier(evidence: Evidence, name: str) -> Measured:
+    """t2 of the large start and of another run, which must be earlier; a run without t2 is later than any with one."""
     times = [later(evidence.runs[LARGE]), later(evidence.runs[name])]
     return Measured(times, times[1] < times[0])
-
-
-def larger_rate(evidence: Evidence) -> Measured:
-    """On digits; on 28x28 images Adam at 3α has spikes that come before any effect of the rate, so it is not judged."""
-    found = earlier(evidence, FASTER)
-    if size(evidence.request) is EVERYDAY:
-        return found
-    return Measured([*found.value, "not judged on a file"], True)
 
 
 def slow_rise(evidence: Evidence) -> Measured:
@@ -208,8 +212,8 @@ CLAIMS = (
         "larger-rate-is-earlier",
         "A smaller α delays generalisation.",
         "Section 2.2, Figure 35",
-        "t2 with 3α before t2 with α, on digits (not judged on a file: see the notes)",
-        larger_rate,
+        "t2 with 3α before t2 with α",
+        lambda e: earlier(e, FASTER),
         rate=0.8,
     ),
 )
@@ -269,8 +273,8 @@ EXPERIMENT = Experiment(
     notes=(
         "The text gives N = 1000 and the model, and neither the start, the loss, nor the values of α and β.",
         "From the large start the test accuracy first falls by a few points, before the penalty raises it.",
-        "larger-rate-is-earlier is about digits: on MNIST (draw 0) Adam at 3α has spikes: t2 is 6,835, not 6,276.",
+        "On MNIST Adam at 3α has spikes: in draw 0 t2 was 3,758 (with α 6,227), and measured before 6,835 (6,276).",
         "With a file of MNIST's format it takes minutes. The dashed level is the test accuracy of t2.",
     ),
-    choices={"data": "an npz, IDX or CSV file of images with labels, of which 1,000 are trained on"},
+    choices={"data": "an npz, IDX or CSV file of at least 1,001 images with labels, of which 1,000 are trained on"},
 )
