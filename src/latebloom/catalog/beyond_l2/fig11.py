@@ -14,6 +14,7 @@ EXPERIMENT = Experiment(
     claim="Fitting the slopes, too, makes the student generalise after it has memorised, earlier for larger β.",
     source=SOURCE,
     seconds=10,
+    full_seconds=51,
     settings=teacher_runs.settings(SOBOLEV, ONE),
     jobs=lambda request: teacher_runs.grid_jobs(request, SOBOLEV, ONE, control=True),
     claims=(*teacher_runs.sobolev_claims(ONE, SOURCE), *teacher_runs.control_claims(SOBOLEV)),

@@ -88,6 +88,7 @@ EXPERIMENT = Experiment(
     claim="A larger learning rate or strength of the nuclear norm shortens the delay.",
     source="Section 2.1, Figure 2",
     seconds=30,
+    full_seconds=150,
     settings=PRINTED | {"learning rates α": RATES, "strengths β": STRENGTHS, "steps": STEPS},
     jobs=jobs,
     claims=CLAIMS,

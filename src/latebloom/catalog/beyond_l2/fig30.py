@@ -49,6 +49,7 @@ EXPERIMENT = Experiment(
     claim="A larger learning rate or strength of l1 or l2 shortens the delay.",
     source="Appendix H.3.1, Figure 30",
     seconds=40,
+    full_seconds=150,
     settings=PRINTED | {"learning rates α": RATES, "strengths β": STRENGTHS, "steps": STEPS},
     jobs=jobs,
     claims=CLAIMS,

@@ -14,6 +14,7 @@ EXPERIMENT = Experiment(
     claim="A larger learning rate or strength of l1 makes the late drop of the test error earlier.",
     source=SOURCE,
     seconds=12,
+    full_seconds=71,
     settings=teacher_runs.settings(L1, RATES),
     jobs=lambda request: teacher_runs.grid_jobs(request, L1, RATES),
     claims=(*teacher_runs.norm_claims(L1, RATES, SOURCE), *teacher_runs.rate_claims(L1, SOURCE)),

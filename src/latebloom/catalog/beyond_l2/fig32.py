@@ -14,6 +14,7 @@ EXPERIMENT = Experiment(
     claim="A larger learning rate or strength of l2 makes the late drop of the test error earlier.",
     source=SOURCE,
     seconds=10,
+    full_seconds=66,
     settings=teacher_runs.settings(L2, RATES),
     jobs=lambda request: teacher_runs.grid_jobs(request, L2, RATES),
     claims=(*teacher_runs.norm_claims(L2, RATES, SOURCE), *teacher_runs.rate_claims(L2, SOURCE)),

@@ -14,6 +14,7 @@ EXPERIMENT = Experiment(
     claim="A larger learning rate or strength of the nuclear norm makes the late drop of the test error earlier.",
     source=SOURCE,
     seconds=12,
+    full_seconds=119,
     settings=teacher_runs.settings(NUCLEAR, RATES),
     jobs=lambda request: teacher_runs.grid_jobs(request, NUCLEAR, RATES),
     claims=(*teacher_runs.norm_claims(NUCLEAR, RATES, SOURCE), *teacher_runs.rate_claims(NUCLEAR, SOURCE)),

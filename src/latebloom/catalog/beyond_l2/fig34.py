@@ -14,6 +14,7 @@ EXPERIMENT = Experiment(
     claim="Fitting the slopes, too, makes the student generalise after it has memorised, earlier for larger αβ.",
     source=SOURCE,
     seconds=12,
+    full_seconds=143,
     settings=teacher_runs.settings(SOBOLEV, RATES),
     jobs=lambda request: teacher_runs.grid_jobs(request, SOBOLEV, RATES),
     claims=(*teacher_runs.sobolev_claims(RATES, SOURCE), *teacher_runs.rate_claims(SOBOLEV, SOURCE)),
