@@ -91,6 +91,10 @@ def test_refusals():
             lb.train(problem, method, lb.L1(1e-3), steps=1)
     with pytest.raises(CapabilityError, match="a mean over training rows; SparseRecovery is not: use the method"):
         lb.train(sparse(), lb.Minibatch(ADAM, 4), steps=1)
+    with pytest.raises(CapabilityError, match="LogLossDescent needs all rows at once: use it without Minibatch"):
+        lb.train(
+            lb.problems.ModularClassifier(5, 8, train_share=0.9), lb.Minibatch(lb.LogLossDescent(0.03), 4), steps=1
+        )
     for wrong in ("adam", lb.Minibatch(ADAM, 4)):
         with pytest.raises(InputError, match="Minibatch wraps a method"):
             lb.Minibatch(wrong, 4)  # type: ignore[arg-type]

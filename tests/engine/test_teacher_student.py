@@ -160,6 +160,11 @@ def test_a_penalty_that_is_not_felt_is_not_blamed():
     assert run.outcome.sentence == "finished after 3 steps"
 
 
+def test_values_at_points_are_for_functions_of_one_variable():
+    with pytest.raises(CapabilityError, match=r"one variable and TeacherStudent's have 5: .*problem\.predict"):
+        lb.train(small(), lb.GradientDescent(0.1), steps=1, probes=[lb.probes.FunctionValues([1.0, 2.0])])
+
+
 def test_targets_without_a_variance_are_refused():
     with pytest.raises(InputError, match="with seed=1 the teacher gives all 2 samples one value"):
         TeacherStudent(1, 1, samples=2, seed=1, output_dimension=1)

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from latebloom.errors import InputError, check_count
+from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.methods.base import AbstractMethod
 from latebloom.problems.rows import OnRows, require_rows
 from latebloom.seeds import check_seed
@@ -51,7 +51,13 @@ class Minibatch(AbstractMethod):
                 f"size={self.size} is not allowed: {type(problem).__name__} has {rows} training rows; use at most "
                 f"{rows}, or the method without Minibatch"
             )
-        self.method.check(OnRows(problem, jnp.arange(self.size)), penalty)
+        self.method.check(problem, penalty)
+        try:
+            self.method.check(OnRows(problem, jnp.arange(self.size)), penalty)
+        except CapabilityError:
+            raise CapabilityError(
+                f"{type(self.method).__name__} needs all rows at once: use it without Minibatch, or another method"
+            ) from None
 
     def init(self, problem, penalty, params):
         key = jax.random.key_data(jax.random.key(jnp.asarray(self.seed, dtype=jnp.uint64)))

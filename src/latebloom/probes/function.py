@@ -11,6 +11,7 @@ from latebloom.errors import CapabilityError, check_number
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import AbstractProblem, check_array
 from latebloom.problems.relu_net import DOMAIN, ReluRegression
+from latebloom.problems.teacher_student import TeacherStudent
 
 
 class FunctionValues(AbstractProbe):
@@ -35,6 +36,11 @@ class FunctionValues(AbstractProbe):
             raise CapabilityError(
                 f"FunctionValues needs a problem that predicts at points (DiagonalNet, ReluRegression); "
                 f"{type(problem).__name__} does not: leave the probe out"
+            )
+        if isinstance(problem, TeacherStudent):
+            raise CapabilityError(
+                f"FunctionValues is about functions of one variable and TeacherStudent's have {problem.dimension}: "
+                "leave it out, and use problem.predict(run.params, inputs)"
             )
 
     def measure(self, problem, penalty, params):
