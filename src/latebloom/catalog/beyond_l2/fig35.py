@@ -273,8 +273,8 @@ EXPERIMENT = Experiment(
     notes=(
         "The text gives N = 1000 and the model, and neither the start, the loss, nor the values of α and β.",
         "From the large start the test accuracy first falls by a few points, before the penalty raises it.",
-        "On MNIST, draws 0 to 2: t1 = 113, 79, 85, so that `times` holds in two of three; t2 = 6,227, 5,532, 5,355 with "
-        "α and 3,758, 2,779, 4,192 with 3α, where Adam has spikes.",
+        "On MNIST, draws 0 to 2: t1 = 113, 79, 85, so that `times` holds in two of three; t2 = 6,227, 5,532, 5,355 "
+        "with α and 3,758, 2,779, 4,192 with 3α, where Adam has spikes.",
         "With a file of MNIST's format it takes minutes. The dashed level is the test accuracy of t2.",
     ),
     choices={"data": "an npz, IDX or CSV file of at least 1,001 images with labels, of which 1,000 are trained on"},
