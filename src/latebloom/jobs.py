@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from latebloom.milestones import Watch
 from latebloom.penalties import AbstractPenalty
+from latebloom.precision import precision
 from latebloom.probes import ALWAYS, AbstractProbe
 from latebloom.problems import AbstractProblem
 
@@ -33,6 +35,11 @@ class Probed(Watched):
     def all_probes(self) -> tuple[AbstractProbe, ...]:
         """The probes of every run and those asked for, a column once."""
         return tuple({probe.column: probe for probe in (*ALWAYS, *self.probes)}.values())
+
+    @cached_property
+    def precision(self) -> str:
+        """That of the problem, found once: it takes a trace."""
+        return precision(self.problem)
 
     def check_parts(self) -> None:
         """Refuses probes and penalties that do not go with the problem."""

@@ -35,16 +35,15 @@ def require_double(problem: AbstractProblem, who: str) -> None:
         )
 
 
-def in_precision(tree: T, problem: AbstractProblem) -> T:
-    """Every number of a record that enters the arithmetic of a problem as an array of the problem's precision.
+def in_precision(tree: T, kind: str) -> T:
+    """Every number of a record that enters the arithmetic of a problem as an array of the problem's precision `kind`.
 
     A strength or a learning rate in double precision would turn single precision into double.
 
     >>> import latebloom as lb
-    >>> in_precision(lb.L2(1e-3), lb.problems.SparseRecovery()).strength.dtype
-    dtype('float64')
+    >>> in_precision(lb.L2(1e-3), "float32").strength.dtype
+    dtype('float32')
     """
-    kind = jnp.dtype(precision(problem))
 
     def cast(leaf):
         array = jnp.asarray(leaf)

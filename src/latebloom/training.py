@@ -23,7 +23,7 @@ from latebloom.loop import Lane
 from latebloom.methods import AbstractMethod, GradientDescent, ProximalGradient
 from latebloom.milestones import Milestones
 from latebloom.penalties import AbstractPenalty
-from latebloom.precision import in_precision, precision
+from latebloom.precision import in_precision
 from latebloom.probes import ALWAYS, AbstractProbe, GradientRatio, TestError, TrainError
 from latebloom.problems import AbstractLinear, AbstractProblem
 from latebloom.run import Run
@@ -76,7 +76,7 @@ class Job(Probed):
             "thresholds": {watch.name: watch.threshold for watch in self.watches},
             "until": self.until,
             "records_per_decade": self.records_per_decade,
-            "precision": precision(self.problem),
+            "precision": self.precision,
         }
 
     def lane(self) -> Lane:
@@ -84,9 +84,9 @@ class Job(Probed):
         self.method.check(self.problem, self.penalty)
         self.check_parts()
         return Lane(
-            problem=in_precision(self.problem, self.problem),
-            method=in_precision(self.method, self.problem),
-            penalty=in_precision(self.penalty, self.problem),
+            problem=in_precision(self.problem, self.precision),
+            method=in_precision(self.method, self.precision),
+            penalty=in_precision(self.penalty, self.precision),
             probes=self.all_probes,
             watched=(TrainError(), TestError()),
             thresholds=jnp.asarray([watch.threshold for watch in self.watches]),

@@ -210,6 +210,21 @@ def test_optax_refuses_what_optax_does_not_have():
         lb.Optax("sgd", 0.1, momentum="abc")
 
 
+@pytest.mark.parametrize(
+    ("optimiser", "option", "value", "allowed"),
+    [
+        ("adam", "b1", 1.5, "at least 0 and below 1"),
+        ("adam", "b2", 1, "at least 0 and below 1"),
+        ("sgd", "momentum", -0.1, "at least 0 and below 1"),
+        ("adam", "eps", -1e-8, "at least 0"),
+        ("adamw", "weight_decay", -0.1, "at least 0"),
+    ],
+)
+def test_optax_options_out_of_range_are_refused(optimiser, option, value, allowed):
+    with pytest.raises(InputError, match=f"{option}={value} is not allowed: {option} must be finite and {allowed}"):
+        lb.Optax(optimiser, 0.1, **{option: value})
+
+
 def test_a_transformation_of_your_own_is_a_method():
     named = iterates(lb.Optax("adam", 0.01), PROBLEM, lb.L1(STRENGTH), 10)[-1]
     own = iterates(lb.Optax(optax.adam(0.01), 0.01), PROBLEM, lb.L1(STRENGTH), 10)[-1]

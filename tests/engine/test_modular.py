@@ -136,6 +136,7 @@ def test_the_spectrum_of_circles_made_by_hand():
     np.testing.assert_allclose(measure(FourierPower(), embedding), np.array([1, 9, 4]) / 14, atol=1e-12)
     assert measure(FourierCount(), embedding) == pytest.approx(14**2 / (1 + 81 + 16))
     assert measure(FourierCount(), circles(7, {3: 5.0})) == pytest.approx(1)
+    assert measure(FourierCount(), np.zeros((7, 4))) == 0
     assert not measure(FourierPower(), np.zeros((7, 2))).any()
 
 

@@ -115,7 +115,7 @@ def _seeds(modulus: int, size: int, steps: int, seeds: int, repeats: int) -> Ben
         "batch": lambda: lb.train_batch(problems, methods, steps=steps, **NEVER),
         "singles": lambda: [lb.train(p, m, steps=steps, **NEVER) for p, m in zip(problems, methods, strict=True)],
     }
-    timed = take_turns(contenders, repeats=max(repeats // 2, 1))
+    timed = take_turns(contenders, repeats=repeats)
     pairs = zip(timed["batch"].answer, timed["singles"].answer, strict=True)
     equal = all(np.array_equal(one["train_loss"], other["train_loss"]) for one, other in pairs)
     return BenchResult.at_least(

@@ -25,7 +25,7 @@ from latebloom.jobs import Probed
 from latebloom.milestones import Crossing, Milestone, Milestones, Watch
 from latebloom.one_core import one_core
 from latebloom.penalties import L2, AbstractPenalty
-from latebloom.precision import in_precision, precision, require_double
+from latebloom.precision import in_precision, require_double
 from latebloom.probes import AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem
 from latebloom.progress import ProgressBar
@@ -99,7 +99,7 @@ class FlowJob(Probed):
             "thresholds": {watch.name: watch.threshold for watch in self.watches},
             "records_per_decade": self.records_per_decade,
             "learning_rate": self.learning_rate,
-            "precision": precision(self.problem),
+            "precision": self.precision,
         }
 
     def lane(self) -> FlowLane:
@@ -107,14 +107,14 @@ class FlowJob(Probed):
         self.check_parts()
         # Python numbers would be constants of the program: as arrays, another seed or strength compiles nothing.
         return FlowLane(
-            problem=in_precision(self.problem, self.problem),
-            penalty=in_precision(self.penalty, self.problem),
+            problem=in_precision(self.problem, self.precision),
+            penalty=in_precision(self.penalty, self.precision),
             probes=jax.tree.map(jnp.asarray, self.all_probes),
             watched=(TrainError(), TestError()),
             thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
             rtol=jnp.asarray(self.rtol),
             atol=jnp.asarray(self.atol),
-            stages=jnp.asarray(most_stages(self.rtol, float(jnp.finfo(precision(self.problem)).eps)), float),
+            stages=jnp.asarray(most_stages(self.rtol, float(jnp.finfo(self.precision).eps)), float),
             solver=self._solver(),
         )
 

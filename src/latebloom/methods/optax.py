@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 # Optimisers whose step needs more than a gradient: a line search, the loss, a key.
 NOT_STEPS = {"lbfgs", "polyak_sgd", "noisy_sgd"}
 
+# What optax does not look at: a memory of 1 or more grows without end, a negative floor divides by zero.
+RANGES: dict[str, dict[str, float]] = {
+    **{key: {"least": 0, "below": 1} for key in ("b1", "b2", "b3", "rho", "momentum", "decay")},
+    **{key: {"least": 0} for key in ("eps", "eps_root", "weight_decay")},
+}
+
 
 @cache
 def optimiser_names() -> tuple[str, ...]:
@@ -68,8 +74,8 @@ class Optax(AbstractMethod):
         for key, value in options.items():
             if key not in known:
                 raise unknown_name(f"option of {optimiser}", key, known)
-            if type(known[key].default) is float:
-                check_number(key, value)
+            if type(known[key].default) is float or (key in RANGES and key in self.numbers):
+                check_number(key, value, **RANGES.get(key, {}))
         try:
             self._transformation()
             if all(isinstance(value, bool | str | None) for _, value in self.switches):  # else they may need your tree

@@ -126,10 +126,11 @@ class FourierPower(AbstractFourierProbe):
 
 
 class FourierCount(AbstractFourierProbe):
-    """How many frequencies hold the power, `1 / Σ share²`: 1 for one circle, all of them if they are alike."""
+    """How many frequencies hold the power, `1 / Σ share²`: 1 for one circle, all if they are alike, 0 without power."""
 
     def of(self, features):
-        return 1 / jnp.sum(power_shares(features) ** 2)
+        alike = jnp.sum(power_shares(features) ** 2)
+        return jnp.where(alike > 0, 1 / alike, 0.0)
 
     def baseline(self, modulus: int, width: int) -> float:
         """Powers are sums of 2 · width squares, their relative variance is 1/width; up to terms of order 1/K."""
