@@ -13,7 +13,8 @@ def one_core() -> Iterator[None]:
     """NumPy, SciPy and LAPACK inside compiled programs use one core; the runs of a batch share out the others.
 
     On a busy machine the nuclear-norm oracle is five times quicker so, and a step with a Cholesky factor of 133 rows
-    twelve times; and a run's rounding does not depend on how many cores there are.
+    twelve times; and how they round does not depend on how many cores there are. XLA's own products of large matrices
+    are not held by this: a network is rounded differently on another number of cores.
 
     >>> import numpy as np
     >>> with one_core():
