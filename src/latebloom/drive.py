@@ -119,7 +119,9 @@ class Shard:
         targets, stops = self._plan()
         started = time.perf_counter()
         progress, rows, filled = jax.block_until_ready(self._advance(self.progress, targets, stops))
-        self.quota = int(np.clip(CALL_SECONDS / (time.perf_counter() - started), 0.25, 8.0) * self.quota) + 1
+        speed = np.clip(CALL_SECONDS / (time.perf_counter() - started), 0.25, 8.0)
+        # A call that only records is quick however many steps it was allowed: beyond the longest run there are none.
+        self.quota = min(int(speed * self.quota) + 1, max(int(schedule[-1]) for schedule in self.schedules) + 1)
         self.progress = progress
         self._collect(targets, jax.tree.map(np.asarray, rows), np.asarray(filled), on_records)
         steps = np.asarray(progress.point.step)

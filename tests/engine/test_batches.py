@@ -116,6 +116,14 @@ def test_a_failing_observer_is_not_silent():
         run_jobs([Job(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), 100)], on_records=fail)
 
 
+def test_many_records_per_decade_do_not_let_the_quota_of_steps_grow_without_bound():
+    """Calls that stop because their table of records is full are quick: the quota of the next was eight times as large,
+    call after call, until it was no integer of 64 bits."""
+    run = lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-4), steps=20_000, records_per_decade=600)
+    assert run.outcome.ending is Ending.FINISHED
+    assert len(run["step"]) > 20 * 64
+
+
 # What is compiled
 
 

@@ -18,6 +18,8 @@ from latebloom.theory.rank_null_space import (
 )
 from latebloom.theory.spectral_norm import smallest_spectral_norm
 
+LOOSE = {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-6}  # what Clarabel can meet on every processor
+
 
 def head_and_tail(matrix, rank):
     sigma = np.linalg.svd(matrix, compute_uv=False)
@@ -92,8 +94,10 @@ def test_the_relative_constant_decides_recovery_both_ways():
         a = cp.Variable(problem.shape)
         design = np.asarray(problem.design)
         fits = design @ cp.vec(a, order="C") == design @ np.ravel(problem.truth)
-        cp.Problem(cp.Minimize(cp.normNuc(a)), [fits]).solve(solver=cp.CLARABEL)
-        recovered = bool(np.linalg.norm(a.value - problem.truth) < 1e-5 * np.linalg.norm(problem.truth))
+        cp.Problem(cp.Minimize(cp.normNuc(a)), [fits]).solve(solver=cp.CLARABEL, **LOOSE)
+        distance = np.linalg.norm(a.value - problem.truth) / np.linalg.norm(problem.truth)
+        assert not 1e-4 < distance < 1e-2  # solved to 1e-6, it is below 1e-5 or above 0.09
+        recovered = bool(distance < 1e-3)
         found = null_space_relative(problem)
         assert found.recovered == recovered
         assert ("unique" in found.sentence) == recovered

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 import latebloom as lb
 from latebloom.catalog.base import Evidence, Request
@@ -58,6 +57,8 @@ def balanced_factor(first: float, second: float, degree: int) -> float:
 @lru_cache(maxsize=16)
 def family(seed: int, degree: int) -> Family:
     """A network drawn at random, rescaled by every factor."""
+    from scipy.optimize import minimize_scalar
+
     random = np.random.default_rng([seed, degree])
     first, second = random.normal(size=(WIDTH, INPUTS)), 0.3 * random.normal(size=(OUTPUTS, WIDTH))
     points, act = random.normal(size=(INPUTS, POINTS)), ACTIVATIONS[degree][1]
