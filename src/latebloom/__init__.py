@@ -10,9 +10,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from latebloom import figures, flows, methods, penalties, probes, problems, theory
+    from latebloom import figures, flows, methods, oracles, penalties, probes, problems, theory
+    from latebloom.engine.milestones import Milestones
+    from latebloom.engine.outcome import Outcome
+    from latebloom.engine.run import Run
+    from latebloom.engine.storage import load, save
+    from latebloom.engine.training import Job, train, train_batch
     from latebloom.flows import DualFlowJob, FlowJob, SlowFlowJob, dual_flow, flow, flow_batch, slow_flow
-    from latebloom.keep import load, save
     from latebloom.methods import (
         AcceleratedProximalGradient,
         GradientDescent,
@@ -23,13 +27,8 @@ if TYPE_CHECKING:
         ProjectedSubgradient,
         ProximalGradient,
     )
-    from latebloom.milestones import Milestones
-    from latebloom.outcome import Outcome
     from latebloom.penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
-    from latebloom.run import Run
     from latebloom.store import Store
-    from latebloom.theory import oracles
-    from latebloom.training import Job, train, train_batch
 
 _HOMES = {
     "problems": "latebloom.problems",
@@ -37,7 +36,7 @@ _HOMES = {
     "methods": "latebloom.methods",
     "probes": "latebloom.probes",
     "theory": "latebloom.theory",
-    "oracles": "latebloom.theory.oracles",
+    "oracles": "latebloom.oracles",
     "figures": "latebloom.figures",
     "AcceleratedProximalGradient": "latebloom.methods",
     "GradientDescent": "latebloom.methods",
@@ -54,10 +53,10 @@ _HOMES = {
     "NuclearNorm": "latebloom.penalties",
     "OnParts": "latebloom.penalties",
     "WeightedL2": "latebloom.penalties",
-    "Job": "latebloom.training",
-    "Milestones": "latebloom.milestones",
-    "Outcome": "latebloom.outcome",
-    "Run": "latebloom.run",
+    "Job": "latebloom.engine.training",
+    "Milestones": "latebloom.engine.milestones",
+    "Outcome": "latebloom.engine.outcome",
+    "Run": "latebloom.engine.run",
     "DualFlowJob": "latebloom.flows",
     "FlowJob": "latebloom.flows",
     "dual_flow": "latebloom.flows",
@@ -66,11 +65,11 @@ _HOMES = {
     "flows": "latebloom.flows",
     "SlowFlowJob": "latebloom.flows",
     "slow_flow": "latebloom.flows",
-    "load": "latebloom.keep",
-    "save": "latebloom.keep",
+    "load": "latebloom.engine.storage",
+    "save": "latebloom.engine.storage",
     "Store": "latebloom.store",
-    "train": "latebloom.training",
-    "train_batch": "latebloom.training",
+    "train": "latebloom.engine.training",
+    "train_batch": "latebloom.engine.training",
 }
 __version__ = "0.1.0"
 __all__ = [

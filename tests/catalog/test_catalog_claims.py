@@ -10,8 +10,8 @@ from latebloom import catalog
 from latebloom.catalog import Evidence, Measured, Request
 from latebloom.catalog.base import at_least, at_most, within
 from latebloom.catalog.beyond_l2 import fig3, fig12
-from latebloom.plain import plain
-from latebloom.reproduce import judge, reproduce
+from latebloom.catalog.reproduction import judge, reproduce
+from latebloom.core.json import plain
 from latebloom.store import Store
 
 

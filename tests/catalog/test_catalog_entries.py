@@ -11,7 +11,7 @@ import csv
 import pytest
 
 from latebloom.catalog import EXPERIMENTS
-from latebloom.reproduce import reproduce
+from latebloom.catalog.reproduction import reproduce
 from latebloom.store import Store
 
 

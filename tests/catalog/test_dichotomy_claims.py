@@ -11,7 +11,7 @@ import pytest
 import latebloom as lb
 from latebloom.catalog import Evidence, Request
 from latebloom.catalog.dichotomy import label_noise, regression, thm3_9, thm3_10
-from latebloom.reproduce import judge
+from latebloom.catalog.reproduction import judge
 
 
 def verdicts(module, evidence: Evidence, *names: str) -> dict[str, bool]:

@@ -9,7 +9,7 @@ import pytest
 
 from latebloom import catalog
 from latebloom.catalog.dichotomy import fig4
-from latebloom.reproduce import judge, reproduce
+from latebloom.catalog.reproduction import judge, reproduce
 from latebloom.store import Store
 
 pytestmark = pytest.mark.slow  # a network of its own to compile

@@ -10,8 +10,8 @@ from latebloom import catalog
 from latebloom.catalog import Request
 from latebloom.catalog.dichotomy import fig1a
 from latebloom.catalog.dichotomy.margins import FLOW
+from latebloom.catalog.reproduction import judge, reproduce
 from latebloom.flows import run_dual_flows
-from latebloom.reproduce import judge, reproduce
 from latebloom.store import Store
 
 

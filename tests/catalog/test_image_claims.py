@@ -7,10 +7,10 @@ import pytest
 
 from latebloom.catalog import EXPERIMENTS, Evidence, Request
 from latebloom.catalog.beyond_l2 import fig35, rescaled
+from latebloom.engine.milestones import Milestones, Watch, find
+from latebloom.engine.outcome import Ending, Outcome
+from latebloom.engine.run import Run
 from latebloom.errors import InputError
-from latebloom.milestones import Milestones, Watch, find
-from latebloom.outcome import Ending, Outcome
-from latebloom.run import Run
 from latebloom.store import run_key
 
 

@@ -12,9 +12,9 @@ from latebloom.catalog import EXPERIMENTS, Evidence, Request
 from latebloom.catalog.beyond_l2 import blog_fig1, fig1, fig2, fig30, teacher_runs
 from latebloom.catalog.beyond_l2.common import t2
 from latebloom.catalog.beyond_l2.networks import L1, L2, NUCLEAR, name_of
-from latebloom.milestones import Milestones, Watch, find
-from latebloom.outcome import Ending, Outcome
-from latebloom.run import Run
+from latebloom.engine.milestones import Milestones, Watch, find
+from latebloom.engine.outcome import Ending, Outcome
+from latebloom.engine.run import Run
 
 STEPS = np.unique(np.geomspace(1, 30_000, 2_000).astype(int))
 SIZES = {"everyday": Request(0), "full": Request(0, full=True)}

@@ -10,7 +10,7 @@ import pytest
 
 from latebloom.catalog import Evidence, Request
 from latebloom.catalog.dichotomy import fig2a, fig2b, fig2c, relu_net
-from latebloom.reproduce import judge
+from latebloom.catalog.reproduction import judge
 
 DECAY = relu_net.SMALL.weight_decay
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from latebloom import catalog
-from latebloom.reproduce import _file_name
+from latebloom.catalog.reproduction import _file_name
 
 
 def test_reproduce_json_has_the_agreed_shape(latebloom, shared_store, tmp_path):

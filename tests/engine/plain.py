@@ -9,7 +9,7 @@ import numpy as np
 from cases import sparse
 
 import latebloom as lb
-from latebloom.run import Run
+from latebloom.engine.run import Run
 
 RATE = 0.1  # the learning rate of most tests
 

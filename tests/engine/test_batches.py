@@ -7,10 +7,10 @@ from cases import METHODS, sparse
 from plain import RATE, same_run
 
 import latebloom as lb
-from latebloom import drive
+from latebloom.engine import scheduler
+from latebloom.engine.outcome import Ending
+from latebloom.engine.training import Job, run_jobs
 from latebloom.errors import InputError, LatebloomWarning
-from latebloom.outcome import Ending
-from latebloom.training import Job, run_jobs
 
 # Batches
 
@@ -97,8 +97,8 @@ def test_records_are_seen_as_they_are_made():
 
 def test_the_last_runs_of_a_batch_take_turns(monkeypatch):
     """Five runs on two cores: the fifth does not wait until the third or the fourth has ended."""
-    monkeypatch.setattr(drive, "_cores", lambda: 2)
-    monkeypatch.setattr(drive, "CALL_SECONDS", 1e-3)
+    monkeypatch.setattr(scheduler, "_cores", lambda: 2)
+    monkeypatch.setattr(scheduler, "CALL_SECONDS", 1e-3)
     seen: list[int] = []
     jobs = [Job(problem, lb.GradientDescent(RATE), lb.L1(1e-3), 50_000) for problem in PROBLEMS]
     runs = run_jobs(jobs, on_records=lambda number, rows: seen.append(number))

@@ -13,7 +13,7 @@ from cases import sparse
 import latebloom as lb
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import EmbeddingMLP
-from latebloom.problems.embedding_mlp import COMBINATIONS
+from latebloom.problems.networks.embedding_mlp import COMBINATIONS
 
 P, SIZE, STRENGTH, RATE = 11, 32, 1e-2, 1e-3
 WEIGHTS = ("embedding", "hidden", "output")

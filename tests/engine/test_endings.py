@@ -13,11 +13,11 @@ from cases import PROBES, curve, sparse
 from plain import RATE, reference, subgradient_iterates
 
 import latebloom as lb
-from latebloom import loop
+from latebloom.engine import descent
+from latebloom.engine.outcome import Ending
+from latebloom.engine.training import Job, run_jobs
 from latebloom.errors import CapabilityError, InputError, LatebloomWarning, UnknownNameError
-from latebloom.outcome import Ending
 from latebloom.probes import ALWAYS, Components, DistanceTo, GradientRatio
-from latebloom.training import Job, run_jobs
 
 # Endings
 
@@ -91,7 +91,7 @@ def test_above_the_stable_learning_rate_a_run_warns_and_diverges_at_the_exact_st
     with np.errstate(over="ignore", invalid="ignore"):
         path = subgradient_iterates(problem, factor * limit, 1e-3, 2_000)
         losses = 0.5 * ((path @ design.T - targets) ** 2).sum(axis=1)
-    exact = int(np.flatnonzero(~(losses <= loop.DIVERGENCE_FACTOR * max(losses[0], 1.0)))[0])
+    exact = int(np.flatnonzero(~(losses <= descent.DIVERGENCE_FACTOR * max(losses[0], 1.0)))[0])
     assert run.outcome.ending is Ending.DIVERGED
     assert run.outcome.step == exact
     assert run.outcome.failed

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import latebloom as lb
+from latebloom.engine.diagnosis import unhealthy
 from latebloom.errors import CapabilityError, UnknownNameError
 from latebloom.probes import SoftmaxCollapse, ZeroSumDefect
-from latebloom.probes.health import DEFECT, unhealthy
+from latebloom.probes.health import DEFECT
 from latebloom.problems import DiagonalClassifier, LabelledPoints, ModularClassifier, ModularNet
-from latebloom.problems.labelled import AbstractLabelled
+from latebloom.problems.classifier import AbstractLabelled
 
 ROWS, CLASSES = 4, 3
 

@@ -16,7 +16,7 @@ import pytest
 import latebloom as lb
 from latebloom.errors import InputError, UnknownNameError
 from latebloom.problems import ImageClassifier
-from latebloom.problems.image_file import COMMAS, read_images
+from latebloom.problems.data.image_file import COMMAS, read_images
 
 RATE, STRENGTH = 1e-2, 1e-3
 RANDOM = np.random.default_rng(0)

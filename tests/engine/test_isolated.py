@@ -10,8 +10,8 @@ import pytest
 import latebloom as lb
 from latebloom.catalog.geometry import printed
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
+from latebloom.linalg.gram import lower_gram
 from latebloom.problems import AbstractLinearInSecond, Faster, Isolated, ModularNet
-from latebloom.problems.gram import lower_gram
 
 DECAYS = (0.0, 1e-3, 0.5)
 

@@ -9,7 +9,7 @@ import pytest
 
 import latebloom as lb
 from latebloom.errors import CapabilityError
-from latebloom.problems.labelled import share
+from latebloom.problems.classifier import share
 
 
 @pytest.mark.parametrize("rows", [1, 49, 98, 107, 3764, 60_000])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom import milestones
+from latebloom.engine import milestones
 from latebloom.errors import CapabilityError, InputError
 from latebloom.probes import TrainLogLoss
 from latebloom.problems import DiagonalClassifier, LabelledPoints, SparseSigns

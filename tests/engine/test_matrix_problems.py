@@ -11,15 +11,15 @@ from cases import BROUGHT_MEASUREMENTS, MATRIX_PROBLEMS, completion, sensing
 from plain import as_matrix, by_hand, moved
 
 import latebloom as lb
+from latebloom.core.record import parse
+from latebloom.linalg.planted import TRUTHS, completed, low_rank_factors
 from latebloom.problems import (
     AbstractEntries,
     Factorisation,
     MatrixSensing,
     UnobservedWarning,
 )
-from latebloom.problems.low_rank import TRUTHS, completed, low_rank_factors
-from latebloom.problems.matrix import check_shape
-from latebloom.record import parse
+from latebloom.problems.matrix.base import check_shape
 
 CASES = pytest.mark.parametrize("case", MATRIX_PROBLEMS, ids=str)
 DATA = {"completion": ("truth", "mask", "values"), "sensing": ("truth", "design", "targets")}

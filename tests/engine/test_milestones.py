@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from latebloom.errors import InputError
-from latebloom.milestones import (
+from latebloom.engine.milestones import (
     Crossing,
     Milestone,
     Milestones,
@@ -21,6 +20,7 @@ from latebloom.milestones import (
     sharpness,
     to_stored,
 )
+from latebloom.errors import InputError
 
 WATCH = Watch("generalised", "test_error", 0.1)
 NAN = float("nan")

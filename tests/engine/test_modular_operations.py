@@ -9,7 +9,7 @@ import pytest
 
 from latebloom.errors import InputError, LatebloomWarning
 from latebloom.problems import ModularTable
-from latebloom.problems.modular import OPERATIONS
+from latebloom.problems.data.modular import OPERATIONS
 
 
 def divided(x: int, y: int, p: int) -> int:

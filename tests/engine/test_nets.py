@@ -10,8 +10,8 @@ import pytest
 import latebloom as lb
 from latebloom.errors import CapabilityError, InputError
 from latebloom.probes.function import FunctionValues, Kinks, kinks
-from latebloom.problems.diagonal_net import FORMS, DiagonalNet
-from latebloom.problems.relu_net import GRID, TEACHER, ReluRegression
+from latebloom.problems.networks.relu_net import GRID, TEACHER, ReluRegression
+from latebloom.problems.vector.diagonal_net import FORMS, DiagonalNet
 
 
 def diagonal(**changes) -> DiagonalNet:

@@ -8,8 +8,8 @@ from cases import CURVE_RATE, curve, sparse
 from plain import RATE, first_below, stable_below
 
 import latebloom as lb
+from latebloom.engine.run import Run
 from latebloom.errors import InputError
-from latebloom.run import Run
 
 # level, amplitude, frequency, tilt of the test error against the step; threshold; steps
 CURVES = {

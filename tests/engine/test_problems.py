@@ -12,7 +12,7 @@ from plain import moved
 import latebloom as lb
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import require_least_squares, require_linear
-from latebloom.problems.sparse_recovery import BASES, INITS, _basis
+from latebloom.problems.vector.sparse_recovery import BASES, INITS, _basis
 
 DATA = ("design", "targets", "truth", "noise")
 

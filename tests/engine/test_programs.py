@@ -22,12 +22,12 @@ import pytest
 from cases import completion, sparse
 
 import latebloom as lb
-from latebloom import drive, loop
-from latebloom.flows import loop as flow_loop
-from latebloom.flows import slow_loop
-from latebloom.flows.approach import fast_lane, go_on, land, set_out
+from latebloom.engine import descent, scheduler
+from latebloom.engine.training import Job
+from latebloom.flows.gradient import steps as flow_steps
+from latebloom.flows.slow import steps as slow_steps
+from latebloom.flows.slow.approach import fast_lane, go_on, land, set_out
 from latebloom.problems import DiagonalClassifier, EmbeddingMLP, SparseSigns
-from latebloom.training import Job
 
 KEPT = Path(__file__).with_name("programs.json")
 FACTORS = {"depth": 2, "width": 3, "init_scale": 0.5}
@@ -80,21 +80,21 @@ def slow_flows() -> Iterator[tuple[str, Any]]:
 
 
 def of_iteration(job: Any) -> dict[str, str]:
-    lanes = drive.stack([job.lane()])
-    progress, one = jax.eval_shape(loop.begin, lanes), np.zeros(1, np.int64)
+    lanes = scheduler.stack([job.lane()])
+    progress, one = jax.eval_shape(descent.begin, lanes), np.zeros(1, np.int64)
     return {
-        "begin": digest(loop.begin, lanes),
-        "advance": digest(loop.advance, lanes, progress, np.zeros((1, loop.CAPACITY), np.int64), one, one),
-        "pin": digest(loop.pin, lanes, 1, progress.limit, progress.first[1], one),
+        "begin": digest(descent.begin, lanes),
+        "advance": digest(descent.advance, lanes, progress, np.zeros((1, descent.CAPACITY), np.int64), one, one),
+        "pin": digest(descent.pin, lanes, 1, progress.limit, progress.first[1], one),
     }
 
 
 def of_flow(job: Any) -> dict[str, str]:
     lane, nothing = job.lane(), jnp.asarray(0)
-    progress = shaped(flow_loop.begin, lane, jnp.asarray(1.0))
+    progress = shaped(flow_steps.begin, lane, jnp.asarray(1.0))
     return {
-        "begin": digest(flow_loop.begin, lane, jnp.asarray(1.0)),
-        "advance": digest(flow_loop.advance, lane, progress, jnp.zeros(flow_loop.CAPACITY), nothing, nothing),
+        "begin": digest(flow_steps.begin, lane, jnp.asarray(1.0)),
+        "advance": digest(flow_steps.advance, lane, progress, jnp.zeros(flow_steps.CAPACITY), nothing, nothing),
     }
 
 
@@ -103,13 +103,13 @@ def of_slow_flow(job: Any) -> dict[str, str]:
     fast = fast_lane(lane.problem, None, lane.rtol)
     approach = shaped(set_out, fast)
     limit = shaped(land, fast, approach, lane.metric, jnp.asarray(1e-9))
-    progress = shaped(slow_loop.begin, lane, limit)
+    progress = shaped(slow_steps.begin, lane, limit)
     return {
         "set out": digest(set_out, fast),
         "go on": digest(go_on, fast, approach, nothing),
         "land": digest(land, fast, approach, lane.metric, jnp.asarray(1e-9)),
-        "begin": digest(slow_loop.begin, lane, limit),
-        "advance": digest(slow_loop.advance, lane, progress, jnp.zeros(slow_loop.CAPACITY), nothing, nothing),
+        "begin": digest(slow_steps.begin, lane, limit),
+        "advance": digest(slow_steps.advance, lane, progress, jnp.zeros(slow_steps.CAPACITY), nothing, nothing),
     }
 
 

@@ -9,8 +9,8 @@ from cases import METHODS, PENALTIES, completion, sensing, sparse
 
 import latebloom as lb
 from latebloom import methods, penalties, probes, problems
+from latebloom.core.record import fingerprint, parse
 from latebloom.errors import InputError, UnknownNameError
-from latebloom.record import fingerprint, parse
 
 RECORDS = [
     *(

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import latebloom as lb
+from latebloom.engine.training import Job, run_jobs
 from latebloom.errors import InputError
 from latebloom.probes import AbstractProbe, Components, DistanceTo
-from latebloom.training import Job, run_jobs
 
 PROBLEM = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)
 METHOD = lb.GradientDescent(0.1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latebloom.schedule import log_spaced
+from latebloom.engine.record_times import log_spaced
 
 LENGTHS = [0, 1, 2, 9, 10, 11, 19, 60, 99, 100, 101, 999, 1000, 12_345, 10**6, 10**8]
 

@@ -9,7 +9,7 @@ import pytest
 import latebloom as lb
 from latebloom import theory
 from latebloom.errors import CapabilityError
-from latebloom.problems.zero_loss import kkt_residual
+from latebloom.zero_loss.set import kkt_residual
 
 SINGLE = lb.problems.TeacherStudent(4, 6, samples=10)
 DOUBLE = lb.problems.TeacherStudent(4, 6, samples=10, precision="float64")

@@ -11,7 +11,7 @@ from cases import sparse
 import latebloom as lb
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import TeacherStudent
-from latebloom.problems.teacher_student import jacobians, network, unexplained
+from latebloom.problems.networks.teacher_student import jacobians, network, unexplained
 
 STRENGTH, SOBOLEV, RATE, STEPS = 1e-2, 0.3, 1e-3, 3
 PENALTIES = {

@@ -14,7 +14,7 @@ from latebloom.catalog.geometry.common import bend, linear_flow
 from latebloom.catalog.geometry.phases import fast_path, kink_time
 from latebloom.errors import CapabilityError, InputError
 from latebloom.probes.trajectory import LARGEST, Trajectory
-from latebloom.problems.toy_models import KINDS, ToyModel
+from latebloom.problems.vector.toy_models import KINDS, ToyModel
 
 PLANAR = [kind for kind in KINDS if kind != "plane"]
 NAN = float("nan")

@@ -9,9 +9,9 @@ from cases import PROBES, sparse
 from plain import RATE, errors_along, first_below, reference, same_run, stable_below
 
 import latebloom as lb
+from latebloom.engine.run import from_stored
 from latebloom.errors import UnknownNameError
 from latebloom.probes import ALWAYS, Components
-from latebloom.run import from_stored
 
 # Closed form
 

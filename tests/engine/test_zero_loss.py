@@ -14,8 +14,8 @@ import latebloom as lb
 from latebloom.errors import CapabilityError
 from latebloom.probes import DistanceToZeroLoss, KKTResidual, TangentCosine
 from latebloom.problems import AbstractProblem, LinearRegression, ToyModel
-from latebloom.problems.normal_equations import DENSE
-from latebloom.problems.zero_loss import (
+from latebloom.zero_loss.normal_equations import DENSE
+from latebloom.zero_loss.set import (
     distance_to_zero_loss,
     kkt_residual,
     linearised,

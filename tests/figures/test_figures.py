@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom import progress
+from latebloom.core import progress
 from latebloom.errors import LatebloomError
 from latebloom.figures import canvas, draw_run, save
-from latebloom.figures.style import CYCLE
+from latebloom.figures.look import CYCLE
 
 
 @pytest.fixture(scope="module")

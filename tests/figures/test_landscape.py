@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from latebloom.figures import landscape, save
-from latebloom.figures.style import style
+from latebloom.figures.look import style
 
 POINTS = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [3.0, 1.0, 0.0]])
 

@@ -10,8 +10,8 @@ import numpy as np
 import optimistix
 import pytest
 
-from latebloom.flows import chebyshev
-from latebloom.flows.chebyshev import DAMPING, INTERVAL, SAFETY, RungeKuttaChebyshev, _stages
+from latebloom.flows.gradient import chebyshev
+from latebloom.flows.gradient.chebyshev import DAMPING, INTERVAL, SAFETY, RungeKuttaChebyshev, _stages
 
 COUNTS = (2, 3, 4, 5, 7, 10, 31, 100, 317, 1000)
 

@@ -15,9 +15,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import latebloom as lb
+from latebloom.engine.outcome import Ending
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.flows import FlowJob, run_flows
-from latebloom.outcome import Ending
 from latebloom.probes import ALWAYS, Components, GradientRatio
 from latebloom.store import Store
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear
 
 import latebloom as lb
+from latebloom.engine.outcome import Ending
 from latebloom.errors import CapabilityError, InputError
 from latebloom.flows import SlowPath, l1_path
-from latebloom.outcome import Ending
 from latebloom.problems import LinearRegression, SparseRecovery
 
 

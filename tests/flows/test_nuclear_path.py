@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import latebloom as lb
+from latebloom.engine.outcome import Ending
 from latebloom.errors import CapabilityError, InputError
 from latebloom.flows import nuclear_path
-from latebloom.flows.nuclear_prox import prox_step
-from latebloom.outcome import Ending
+from latebloom.flows.paths.nuclear_prox import prox_step
+from latebloom.oracles.nuclear.constraints import EntryConstraints, RowConstraints
 from latebloom.problems import MatrixCompletion, MatrixSensing, ObservedEntries, UnobservedWarning
-from latebloom.theory.oracles.nuclear_constraints import EntryConstraints, RowConstraints
 
 
 def random_step(shape: tuple[int, int], kind: str, seed: int):

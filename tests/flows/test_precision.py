@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import latebloom as lb
+from latebloom.engine.outcome import Ending
 from latebloom.errors import UnknownNameError
-from latebloom.outcome import Ending
 
 DECAY = 1e-2
 

@@ -16,11 +16,11 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import latebloom as lb
+from latebloom.engine.outcome import Ending
 from latebloom.errors import CapabilityError, InputError
-from latebloom.outcome import Ending
 from latebloom.probes import ALWAYS, Components, Trajectory
 from latebloom.problems import AbstractProblem
-from latebloom.problems.normal_equations import DENSE
+from latebloom.zero_loss.normal_equations import DENSE
 
 UNTIL = 8.0
 
@@ -229,7 +229,7 @@ def test_a_second_slow_flow_compiles_nothing(compiles):
 
 
 def test_a_slow_flow_is_stored_and_drawn(tmp_path):
-    from latebloom.reproduce import compute_one
+    from latebloom.catalog.reproduction import compute_one
     from latebloom.store import Store
 
     job, store = lb.SlowFlowJob(regression(), None, UNTIL, [Components()]), Store(tmp_path / "store")
@@ -244,7 +244,7 @@ def test_a_slow_flow_is_stored_and_drawn(tmp_path):
 
 
 def test_a_slow_flow_that_never_began_is_stored_and_drawn(tmp_path):
-    from latebloom.reproduce import compute_one
+    from latebloom.catalog.reproduction import compute_one
     from latebloom.store import Store
 
     problem = lb.problems.LeastSquares(lambda w: jnp.array([w[0], w[0] - 1.0]), jnp.ones(2))  # no zero loss

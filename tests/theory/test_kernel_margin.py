@@ -11,13 +11,13 @@ from sklearn.svm import SVC
 
 import latebloom as lb
 from latebloom.errors import CapabilityError, InputError
+from latebloom.linalg.nonnegative import nonnegative_quadratic
+from latebloom.linalg.tangent import tangent_features
+from latebloom.oracles import kernel_margin
 from latebloom.probes import HomogeneousMargin, KktAngle
 from latebloom.problems import DiagonalClassifier, GaussianGap, LabelledPoints, ModularClassifier, SparseRecovery
-from latebloom.problems.constraints import margin_constraints
-from latebloom.tangent import tangent_features
+from latebloom.problems.networks.margins import margin_constraints
 from latebloom.theory import averaged_kkt, margin_kkt, max_kernel_margin, max_l2_margin
-from latebloom.theory.oracles import kernel_margin
-from latebloom.theory.oracles.nonnegative import nonnegative_quadratic
 
 RATE = 0.01
 NET = ModularClassifier(5, 40, train_share=0.7, seed=2)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latebloom.errors import InputError
-from latebloom.problems.low_rank import assembled, low_rank_factors
+from latebloom.linalg.planted import assembled, low_rank_factors
 from latebloom.theory.leverage import (
     degrees_of_freedom,
     expected_samples,

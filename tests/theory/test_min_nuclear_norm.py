@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
 from latebloom.errors import CapabilityError
+from latebloom.oracles.nuclear import minimum as oracle
+from latebloom.oracles.nuclear.certificate import certify, is_unique
+from latebloom.oracles.nuclear.constraints import EntryConstraints, RowConstraints
+from latebloom.oracles.nuclear.interior import follow_central_path
+from latebloom.oracles.nuclear.minimum import min_nuclear_norm
+from latebloom.oracles.nuclear.newton import polish
+from latebloom.oracles.nuclear.splitting import split
 from latebloom.problems import LinearRegression, MatrixCompletion, MatrixRegression, MatrixSensing, ObservedEntries
-from latebloom.problems.entries import UnobservedWarning
-from latebloom.theory.oracles.min_nuclear_norm import min_nuclear_norm
-from latebloom.theory.oracles.nuclear_certificate import certify, is_unique
-from latebloom.theory.oracles.nuclear_constraints import EntryConstraints, RowConstraints
-from latebloom.theory.oracles.nuclear_interior import follow_central_path
-from latebloom.theory.oracles.nuclear_newton import polish
-from latebloom.theory.oracles.nuclear_splitting import split
-
-oracle = sys.modules["latebloom.theory.oracles.min_nuclear_norm"]  # the package has the function under this name
+from latebloom.problems.matrix.entries import UnobservedWarning
 
 
 def completion(size, rank, observed, seed, **options):

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom import tangent
 from latebloom.errors import CapabilityError, InputError
+from latebloom.linalg import tangent
 from latebloom.problems.base import AbstractProblem, require_outputs
-from latebloom.problems.zero_output import difference_trick, symmetrised, zero_layer
+from latebloom.problems.starts import difference_trick, symmetrised, zero_layer
 from latebloom.theory import ntk
 
 PROBES = lb.probes.KernelDrift(), lb.probes.KKTResidual()  # of all flows here, which then share one program

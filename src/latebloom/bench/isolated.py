@@ -38,7 +38,7 @@ def literal(problem: lb.problems.ModularNet) -> Callable[[int], np.ndarray]:
 
 def measure(*, modulus: int = 37, width: int = 512, steps: int = 800, repeats: int = 3) -> list[BenchResult]:
     """Both run `steps` steps; the times are scaled to the paper's 5000."""
-    from latebloom.one_core import one_core
+    from latebloom.core.threads import one_core
 
     problem = lb.problems.ModularNet(modulus, width)
     isolated, theirs = lb.problems.Isolated(problem), literal(problem)

@@ -9,7 +9,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.bench.base import BenchResult
 from latebloom.bench.timing import describe, describe_difference, take_turns
-from latebloom.theory.oracles.min_nuclear_norm import min_nuclear_norm
+from latebloom.oracles.nuclear.minimum import min_nuclear_norm
 
 NAME = "low-rank"
 LEAST = 5

@@ -17,9 +17,9 @@ from latebloom.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.flows import DualFlowJob, FlowJob, SlowFlowJob
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 
 @dataclass(frozen=True)

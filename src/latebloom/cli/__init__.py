@@ -1,5 +1,5 @@
 """The command line: every command parses, makes one library call, and prints."""
 
-from latebloom.cli.main import main
+from latebloom.cli.app import main
 
 __all__ = ["main"]

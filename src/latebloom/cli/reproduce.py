@@ -11,7 +11,7 @@ from latebloom.cli.common import Json, StoreOption, console, log, open_store, pr
 from latebloom.errors import InputError
 
 if TYPE_CHECKING:
-    from latebloom.reproduce import Report, Verdict
+    from latebloom.catalog.reproduction import Report, Verdict
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids from `latebloom list`, or a paper: beyond-l2.")]
 SomeIds = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Ids or papers; everything by default.")]
@@ -66,7 +66,7 @@ def _reports(
         entry.check_choices(given or {})
     kept = open_store(store)
     use_compile_cache()
-    from latebloom.reproduce import reproduce as reproduce_one
+    from latebloom.catalog.reproduction import reproduce as reproduce_one
 
     reports = []
     for number, entry in enumerate(chosen, start=1):

@@ -37,12 +37,12 @@ def run(
     """Run one simulation of your own and keep it in the store."""
     use_compile_cache()
     from latebloom import methods, penalties, probes, problems
+    from latebloom.catalog.reproduction import compute_one, run_json
+    from latebloom.core.record import parse
+    from latebloom.engine.training import Job
     from latebloom.errors import InputError
     from latebloom.flows import FlowJob, SlowFlowJob
-    from latebloom.record import parse
-    from latebloom.reproduce import compute_one, run_json
     from latebloom.store import run_key
-    from latebloom.training import Job
 
     terms = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
     what: Any = parse(problem, problems.TABLE, "problem")

@@ -10,7 +10,7 @@ import typer
 from latebloom.cli.common import Json, StoreOption, console, open_store, print_json
 
 if TYPE_CHECKING:
-    from latebloom.milestones import Milestones
+    from latebloom.engine.milestones import Milestones
 
 app = typer.Typer(
     help="List, show, export, delete, recover what is stored.", no_args_is_help=True, rich_markup_mode=None
@@ -82,7 +82,7 @@ def _say(what: str, value: str, as_json: bool) -> None:
 
 def _document(item) -> dict[str, Any]:
     """A stored run in the same words as `reproduce --json` has; what is not a run has nulls."""
-    from latebloom.plain import plain
+    from latebloom.core.json import plain
 
     summary = item.summary
     document = {"id": item.id, "state": item.state, "configuration": item.configuration}
@@ -98,7 +98,7 @@ def _document(item) -> dict[str, Any]:
 
 
 def _milestones(summary: dict[str, Any]) -> Milestones:
-    from latebloom.milestones import from_stored
+    from latebloom.engine.milestones import from_stored
 
     return from_stored(summary["milestones"])
 

@@ -1,7 +1,7 @@
 """Traces from runs, then drawing."""
 
+from latebloom.figures.look import canvas, style
+from latebloom.figures.output import save
 from latebloom.figures.overview import draw_run
-from latebloom.figures.save import save
-from latebloom.figures.style import canvas, style
 
 __all__ = ["canvas", "draw_run", "save", "style"]

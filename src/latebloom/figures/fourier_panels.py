@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.figures.style import GREY, THEORY
+from latebloom.figures.look import GREY, THEORY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

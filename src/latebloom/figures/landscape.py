@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.figures.style import GREY, PAGE, THEORY
+from latebloom.figures.look import GREY, PAGE, THEORY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

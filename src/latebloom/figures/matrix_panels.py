@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latebloom.figures.look import CYCLE, GREY
 from latebloom.figures.panels import log_steps, mark_milestones
-from latebloom.figures.style import CYCLE, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from latebloom.run import Run
+    from latebloom.engine.run import Run
 
 ZERO = 1e-9  # of the largest: a true singular value below this is none
 

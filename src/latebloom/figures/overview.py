@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from latebloom.figures import panels
-from latebloom.figures.style import canvas, style
+from latebloom.figures.look import canvas, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.run import Run
+    from latebloom.engine.run import Run
 
 
 def draw_run(run: Run) -> Figure:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, shades
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from latebloom.engine.run import Run
     from latebloom.flows import SlowPath
-    from latebloom.run import Run
 
 STEP_LABEL = "step $t$"
 
@@ -89,9 +89,7 @@ def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
 
 def withheld(axis: Axes, runs: Iterable[Run]) -> bool:
     """Whether some run's gradient is not sound, so that theory is not drawn; then the panel says why."""
-    from latebloom.probes.health import unhealthy
-
-    sentence = next(filter(None, map(unhealthy, runs)), None)
+    sentence = next(filter(None, (run.unsound for run in runs)), None)
     if sentence is not None:
         axis.text(0.02, 0.02, sentence, transform=axis.transAxes, fontsize=6)
     return sentence is not None

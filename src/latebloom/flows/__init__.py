@@ -1,13 +1,13 @@
 """How the continuous limit is integrated: gradient flow, its stabilised solver, and slow flows, its limits λ → 0."""
 
-from latebloom.flows.chebyshev import RungeKuttaChebyshev
-from latebloom.flows.dual import DualForm
-from latebloom.flows.dual_flow import DualFlowJob, dual_flow, run_dual_flows
-from latebloom.flows.gradient_flow import FlowJob, flow, flow_batch, run_flows
-from latebloom.flows.l1_path import l1_path
-from latebloom.flows.nuclear_path import nuclear_path
-from latebloom.flows.riemannian_flow import SlowFlowJob, slow_flow
-from latebloom.flows.slow_path import SlowPath
+from latebloom.flows.dual.form import DualForm
+from latebloom.flows.dual.job import DualFlowJob, dual_flow, run_dual_flows
+from latebloom.flows.gradient.chebyshev import RungeKuttaChebyshev
+from latebloom.flows.gradient.job import FlowJob, flow, flow_batch, run_flows
+from latebloom.flows.paths.l1 import l1_path
+from latebloom.flows.paths.nuclear import nuclear_path
+from latebloom.flows.paths.slow_path import SlowPath
+from latebloom.flows.slow.job import SlowFlowJob, slow_flow
 
 __all__ = [
     "DualFlowJob",

@@ -1,5 +1,6 @@
 """How one discrete step is made."""
 
+from latebloom.core.record import Record
 from latebloom.methods.accelerated_proximal_gradient import AcceleratedProximalGradient
 from latebloom.methods.base import AbstractMethod, State
 from latebloom.methods.gradient_descent import GradientDescent
@@ -9,7 +10,6 @@ from latebloom.methods.minibatch import Minibatch
 from latebloom.methods.optax import Optax
 from latebloom.methods.projected_subgradient import ProjectedSubgradient
 from latebloom.methods.proximal_gradient import ProximalGradient
-from latebloom.record import Record
 
 # What the command line can build by name.
 TABLE: dict[str, type[Record]] = {

@@ -7,10 +7,11 @@ from typing import Any
 
 import jax
 
+from latebloom.core.arrays import Params
+from latebloom.core.record import Record
 from latebloom.errors import CapabilityError, check_number
 from latebloom.penalties import AbstractPenalty
-from latebloom.problems import AbstractProblem, Params
-from latebloom.record import Record
+from latebloom.problems import AbstractProblem
 
 State = Any  # a pytree of arrays
 

@@ -6,10 +6,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.seeds import check_seed
 from latebloom.errors import check_choice, check_number
 from latebloom.methods.base import AbstractMethod, check_learning_rate
 from latebloom.problems.base import require_least_squares
-from latebloom.seeds import check_seed
 
 BATCHES = ("one", "full")
 

@@ -8,10 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.seeds import check_seed
 from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.methods.base import AbstractMethod
 from latebloom.problems.rows import OnRows, require_rows
-from latebloom.seeds import check_seed
 
 
 class Minibatch(AbstractMethod):

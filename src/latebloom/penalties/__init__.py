@@ -1,5 +1,6 @@
 """What is preferred: value, subgradient, prox."""
 
+from latebloom.core.record import Record
 from latebloom.penalties.base import AbstractPenalty
 from latebloom.penalties.l1 import L1
 from latebloom.penalties.l2 import L2
@@ -9,7 +10,6 @@ from latebloom.penalties.nuclear_norm import NuclearNorm
 from latebloom.penalties.on_parts import OnParts
 from latebloom.penalties.sum import Sum
 from latebloom.penalties.weighted_l2 import WeightedL2
-from latebloom.record import Record
 
 # What the command line can build by name.
 TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp, NuclearNorm, OnParts)}

@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.record import Record
 from latebloom.errors import CapabilityError, check_number
-from latebloom.record import Record
 
 
 class AbstractPenalty(Record):

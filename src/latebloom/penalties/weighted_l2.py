@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core.arrays import check_array
 from latebloom.errors import InputError
 from latebloom.penalties.base import AbstractPenalty, check_strength
-from latebloom.problems.base import check_array
 
 
 class WeightedL2(AbstractPenalty):

@@ -1,5 +1,6 @@
 """What is measured along the way."""
 
+from latebloom.core.record import Record
 from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy, UnmirroredAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
@@ -33,7 +34,6 @@ from latebloom.probes.trajectory import Trajectory
 from latebloom.probes.vector import Components, OffSupportNorm, SupportNorm, VectorL1
 from latebloom.probes.weights import WeightNorm
 from latebloom.probes.zero_loss import DistanceToZeroLoss, KKTResidual, TangentCosine
-from latebloom.record import Record
 
 # Measured in every run.
 ALWAYS: tuple[AbstractProbe, ...] = (TrainLoss(), TrainError(), TestError(), Norm(1), Norm(2), PenaltyValue())

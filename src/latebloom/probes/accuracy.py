@@ -6,8 +6,8 @@ import jax.numpy as jnp
 
 from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
-from latebloom.problems.embedding_mlp import EmbeddingMLP
-from latebloom.problems.labelled import require_labelled, share
+from latebloom.problems.classifier import require_labelled, share
+from latebloom.problems.networks.embedding_mlp import EmbeddingMLP
 
 
 class TrainAccuracy(AbstractProbe):

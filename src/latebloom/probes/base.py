@@ -8,9 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.arrays import Params
+from latebloom.core.record import Record
 from latebloom.penalties import AbstractPenalty
-from latebloom.problems import AbstractProblem, Params
-from latebloom.record import Record
+from latebloom.problems import AbstractProblem
 
 
 class AbstractProbe(Record):

@@ -8,10 +8,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.arrays import check_array
 from latebloom.errors import InputError
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.vector import require_vector
-from latebloom.problems.base import check_array, relative_norm
+from latebloom.problems.base import relative_norm
 
 
 class DistanceTo(AbstractProbe):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_log_loss
+from latebloom.problems.networks.teacher_student import TeacherStudent
 from latebloom.problems.rows import AbstractRows
-from latebloom.problems.teacher_student import TeacherStudent
 
 
 class TrainLoss(AbstractProbe):

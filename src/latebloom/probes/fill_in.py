@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
-from latebloom.problems.entries import AbstractEntries
+from latebloom.problems.matrix.entries import AbstractEntries
 
 
 class FillIn(AbstractProbe):

@@ -7,17 +7,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.arrays import check_array
 from latebloom.errors import CapabilityError, check_number
 from latebloom.probes.base import AbstractProbe
-from latebloom.problems.base import AbstractProblem, check_array
-from latebloom.problems.relu_net import DOMAIN, ReluRegression
-from latebloom.problems.teacher_student import TeacherStudent
+from latebloom.problems.base import AbstractProblem
+from latebloom.problems.networks.relu_net import DOMAIN, ReluRegression
+from latebloom.problems.networks.teacher_student import TeacherStudent
 
 
 class FunctionValues(AbstractProbe):
     """The network's output at some `points`, a vector a record.
 
-    >>> from latebloom.problems.relu_net import ReluRegression
+    >>> from latebloom.problems.networks.relu_net import ReluRegression
     >>> problem = ReluRegression()
     >>> FunctionValues([-1.0, 0.2]).measure(problem, None, problem.teacher).round(6).tolist()
     [0.0, 1.2]
@@ -53,7 +54,7 @@ class Kinks(AbstractProbe):
     A unit bends the function at `-b/v` by `u|v|`. Bends closer together than `resolution` to the next are one kink,
     and a kink counts if its slope changes by more than `tolerance`.
 
-    >>> from latebloom.problems.relu_net import ReluRegression
+    >>> from latebloom.problems.networks.relu_net import ReluRegression
     >>> problem = ReluRegression()
     >>> int(Kinks().measure(problem, None, problem.teacher))
     3

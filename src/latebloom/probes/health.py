@@ -7,22 +7,16 @@ ways: `1 - p_y` cancels once `p_y` rounds to one (softmax collapse), and all `p_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from latebloom.errors import CapabilityError, check_choice
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_log_loss
-from latebloom.problems.labelled import require_labelled, share
+from latebloom.problems.classifier import require_labelled, share
+from latebloom.problems.last_layer import SECOND
 from latebloom.problems.losses import cross_entropy
-from latebloom.problems.two_parts import SECOND
-
-if TYPE_CHECKING:
-    from latebloom.run import Run
 
 # A gradient with a defect above this is off by a part in a thousand: its direction, on which angles and margins are
 # read, is not known better. Rounding alone is 1e-16 in double precision and 1e-7 in single.
@@ -100,20 +94,3 @@ class ZeroSumDefect(AbstractProbe):
         size = jnp.sum(jnp.abs(gradient))
         defect = jnp.sum(jnp.abs(jnp.sum(gradient, axis=-1))) / jnp.where(size > 0, size, 1.0)
         return jnp.where(size > 0, defect, 1.0)
-
-
-def unhealthy(run: Run) -> str | None:
-    """Why what theory says of the gradient says nothing of this run, in a sentence; None if it does, or is not known.
-
-    Looks at the columns `softmax_collapse` and `zero_sum_defect`, where the run has them.
-    """
-    limits = {
-        "softmax_collapse": (lambda v: v >= COLLAPSED, "the softmax of every training row has collapsed"),
-        "zero_sum_defect": (lambda v: v > DEFECT, f"the gradient's zero-sum defect is above {DEFECT:g}"),
-    }
-    for column, (fails, sentence) in limits.items():
-        bad = np.flatnonzero(fails(run.columns.get(column, np.zeros(0))))
-        if len(bad):
-            when = f"{run.clock.replace('_', ' ')} {run[run.clock][bad[0]]:,.6g}"
-            return f"theory withheld: from {when} on {sentence}"
-    return None

@@ -6,11 +6,11 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom import tangent
+from latebloom.core.seeds import generator
 from latebloom.errors import InputError, check_count
+from latebloom.linalg import tangent
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_outputs
-from latebloom.seeds import generator
 
 
 class KernelDrift(AbstractProbe):

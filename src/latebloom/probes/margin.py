@@ -8,10 +8,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.arrays import check_array
 from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.probes.base import AbstractProbe, total_norm
-from latebloom.problems.base import AbstractProblem, check_array
-from latebloom.problems.constraints import margin_constraints, require_degree
+from latebloom.problems.base import AbstractProblem
+from latebloom.problems.networks.margins import margin_constraints, require_degree
 
 
 class NormalisedMargin(AbstractProbe):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from latebloom.precision import require_double
+from latebloom.core.precision import require_double
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems import require_least_squares
-from latebloom.problems.zero_loss import distance_to_zero_loss, kkt_residual, tangent_cosine
+from latebloom.zero_loss.set import distance_to_zero_loss, kkt_residual, tangent_cosine
 
 
 class _OfTheZeroLossSet(AbstractProbe):

@@ -16,10 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core.arrays import Params
+from latebloom.core.record import Record
 from latebloom.errors import CapabilityError, InputError, check_number
-from latebloom.record import Record
-
-Params = Any  # a pytree of arrays
 
 
 class AbstractProblem(Record):
@@ -208,20 +207,20 @@ def require_log_loss(problem: AbstractProblem, who: str) -> AbstractProblem:
     return problem
 
 
-def check_array(what: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
-    """`value` as a float64 array, refused if empty, of the wrong rank or not finite."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be an array of numbers, not {type(value).__name__}") from None
-    if ndim is not None and array.ndim != ndim:
-        raise InputError(f"{what} has shape {array.shape}: {what} must have {ndim} dimension{'s' * (ndim > 1)}")
-    if array.size == 0:
-        raise InputError(f"{what} is empty (shape {array.shape}): give at least one entry")
-    bad = int(np.size(array) - np.isfinite(array).sum())
-    if bad:
-        raise InputError(f"{what} has {bad} entries that are NaN or infinite: clean the data first")
-    return array
+def known_truth(problem: AbstractLinear, who: str) -> np.ndarray:
+    """The truth `a*` of a problem, if it has one.
+
+    >>> from latebloom.problems import LinearRegression
+    >>> known_truth(LinearRegression([[1.0, 0.0]], [1.0], truth=[1.0, 3.0]), "this")
+    array([1., 3.])
+    """
+    truth = np.asarray(problem.truth)
+    if not np.isfinite(truth).all():
+        raise InputError(
+            f"{who} compares with the truth and the problem has none: give one, "
+            "e.g. LinearRegression(design, targets, truth=vector)"
+        )
+    return truth
 
 
 def check_snr(value: float) -> float:

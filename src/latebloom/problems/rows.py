@@ -8,8 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from latebloom.core.arrays import Params
 from latebloom.errors import CapabilityError
-from latebloom.problems.base import AbstractProblem, Params
+from latebloom.problems.base import AbstractProblem
 
 
 class AbstractRows(AbstractProblem):

@@ -1,16 +1,27 @@
 """What theory says: where a phase ends (oracles), when (predictions), and under which conditions."""
 
-from latebloom.problems.zero_loss import (
-    distance_to_zero_loss,
-    kkt_residual,
-    retraction,
-    tangent_cosine,
-    tangent_projection,
+from latebloom import oracles
+from latebloom.flows.slow.limit import LimitPoint, limit_map, limit_map_derivative
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.oracles import (
+    MarginResult,
+    NuclearResult,
+    OracleResult,
+    basis_pursuit,
+    lasso,
+    least_squares,
+    max_kernel_margin,
+    max_l1_margin,
+    max_l2_margin,
+    min_norm,
+    min_nuclear_norm,
+    recovers,
+    ridge,
 )
-from latebloom.theory import oracles
 from latebloom.theory.closed_form import L2Iteration
-from latebloom.theory.coherence import coherence, mutual_coherence, one_coherence
 from latebloom.theory.conditions import Condition, conditions_thm31, largest_stable_learning_rate
+from latebloom.theory.incoherence import coherence, mutual_coherence, one_coherence
+from latebloom.theory.kkt import MarginKkt, averaged_kkt, margin_kkt
 from latebloom.theory.leverage import (
     Leverage,
     degrees_of_freedom,
@@ -18,7 +29,6 @@ from latebloom.theory.leverage import (
     leverage_scores,
     sampling_probabilities,
 )
-from latebloom.theory.limit_map import LimitPoint, limit_map, limit_map_derivative
 from latebloom.theory.lojasiewicz import (
     CLCheck,
     LocalCL,
@@ -27,7 +37,6 @@ from latebloom.theory.lojasiewicz import (
     local_cl_constant,
     smallest_cl_radius,
 )
-from latebloom.theory.margin_kkt import MarginKkt, averaged_kkt, margin_kkt
 from latebloom.theory.ntk import (
     KernelRegime,
     kernel_regime,
@@ -43,21 +52,6 @@ from latebloom.theory.null_space import (
     null_space_constant,
     recovery_error_bound,
     robust_constant,
-)
-from latebloom.theory.oracles import (
-    MarginResult,
-    NuclearResult,
-    OracleResult,
-    basis_pursuit,
-    lasso,
-    least_squares,
-    max_kernel_margin,
-    max_l1_margin,
-    max_l2_margin,
-    min_norm,
-    min_nuclear_norm,
-    recovers,
-    ridge,
 )
 from latebloom.theory.predictions import (
     Prediction,
@@ -77,7 +71,6 @@ from latebloom.theory.rank_null_space import (
     robust_rank_constant,
 )
 from latebloom.theory.slow_prediction import predicted_t2
-from latebloom.theory.spectrum import Spectrum
 from latebloom.theory.thm34 import (
     conditions_thm34,
     memorisation_radius_thm34,
@@ -86,6 +79,7 @@ from latebloom.theory.thm34 import (
 )
 from latebloom.theory.thm36 import distance_bound_thm36, error_floor_thm36, rate_thm36
 from latebloom.theory.transition import TransitionLaw, fit_transition, homogeneity_degree, transition_time
+from latebloom.zero_loss.set import distance_to_zero_loss, kkt_residual, retraction, tangent_cosine, tangent_projection
 
 __all__ = [
     "CLCheck",

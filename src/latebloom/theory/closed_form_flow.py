@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from latebloom.errors import InputError, check_number
+from latebloom.linalg.spectrum import Spectrum
 from latebloom.problems.base import require_linear
-from latebloom.theory.spectrum import Spectrum
 
 
 class L2Flow:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from latebloom.errors import check_number
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.oracles.result import measured
 from latebloom.problems.base import AbstractLinear, require_linear
-from latebloom.theory.oracles.base import measured
-from latebloom.theory.spectrum import Spectrum
 
 THM31 = "Grokking Beyond the Euclidean Norm of Model Parameters, Theorem 3.1"
 

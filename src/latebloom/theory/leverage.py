@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from latebloom.core.arrays import check_array
 from latebloom.errors import InputError, check_count, check_number
-from latebloom.problems.base import check_array
 
 
 @dataclass(frozen=True, eq=False)

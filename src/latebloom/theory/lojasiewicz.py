@@ -12,11 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from latebloom.core.arrays import Params
+from latebloom.core.seeds import generator
 from latebloom.errors import check_count, check_number
-from latebloom.problems.base import AbstractLeastSquares, Params, require_least_squares, require_linear
-from latebloom.seeds import generator
-from latebloom.theory.oracles.least_squares import least_squares
-from latebloom.theory.spectrum import Spectrum
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.oracles.l2 import least_squares
+from latebloom.problems.base import AbstractLeastSquares, require_least_squares, require_linear
 
 
 @dataclass(frozen=True)

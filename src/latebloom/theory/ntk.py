@@ -1,6 +1,6 @@
 """The empirical neural tangent kernel in theory: where the kernel regime leads.
 
-The features and the kernel themselves are in `latebloom.tangent`.
+The features and the kernel themselves are in `latebloom.linalg.tangent`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from latebloom.precision import require_double
-from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, Params, relative_norm, require_least_squares
-from latebloom.tangent import (
+from latebloom.core.arrays import Params
+from latebloom.core.precision import require_double
+from latebloom.linalg.tangent import (
     DENSE,
     Function,
     solve_dense,
@@ -22,6 +22,7 @@ from latebloom.tangent import (
     tangent_maps,
     tangent_product,
 )
+from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, relative_norm, require_least_squares
 
 ITERATIONS = 1_000  # of conjugate gradients
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from latebloom.core.arrays import check_array
 from latebloom.errors import check_number
-from latebloom.problems.base import check_array
-from latebloom.problems.matrix import check_matrix
+from latebloom.problems.matrix.base import check_matrix
 
 ROUNDING = 1e-12  # of the largest singular value: what a decomposition is exact to, with room
 

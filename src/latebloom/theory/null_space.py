@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from latebloom.core.arrays import check_array
 from latebloom.errors import InputError, check_number
-from latebloom.problems.base import check_array, require_linear
-from latebloom.theory.spectrum import Spectrum
-from latebloom.theory.truth import known_truth
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.problems.base import known_truth, require_linear
 
 LARGEST_SUPPORT = 12  # 2^11 linear programs, about half a minute
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from latebloom.errors import InputError, check_number
-from latebloom.problems.base import require_least_squares, require_linear
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.oracles.l2 import least_squares
+from latebloom.problems.base import known_truth, require_least_squares, require_linear
 from latebloom.theory.lojasiewicz import cl_constant_linear, excess_loss
-from latebloom.theory.oracles.least_squares import least_squares
-from latebloom.theory.spectrum import Spectrum
-from latebloom.theory.truth import known_truth
 
 PAPER = "Grokking Beyond the Euclidean Norm of Model Parameters"
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from latebloom.core.arrays import check_array
+from latebloom.core.seeds import check_seed, generator
 from latebloom.errors import InputError, check_count, check_number
-from latebloom.problems.base import check_array
-from latebloom.problems.matrix import check_shape, require_matrix
-from latebloom.seeds import check_seed, generator
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.problems.base import known_truth
+from latebloom.problems.matrix.base import check_shape, require_matrix
 from latebloom.theory.null_space import RecoveryConstants, constants_thm33
 from latebloom.theory.spectral_norm import smallest_spectral_norm
-from latebloom.theory.spectrum import Spectrum
-from latebloom.theory.truth import known_truth
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from latebloom.errors import CapabilityError, check_number
 from latebloom.penalties import L1, NuclearNorm
-from latebloom.problems.base import require_linear
+from latebloom.problems.base import known_truth, require_linear
 from latebloom.theory.predictions import PAPER, Prediction
-from latebloom.theory.truth import known_truth
 
 if TYPE_CHECKING:
     from latebloom.flows import SlowPath
@@ -53,8 +52,8 @@ def predicted_t2(
 
 
 def _follow(problem: Any, penalty: Any) -> SlowPath:
-    from latebloom.flows.l1_path import l1_path  # here, since the flows need theory themselves
-    from latebloom.flows.nuclear_path import nuclear_path
+    from latebloom.flows.paths.l1 import l1_path  # here, since the flows need theory themselves
+    from latebloom.flows.paths.nuclear import nuclear_path
 
     if isinstance(penalty, L1):
         return l1_path(problem)

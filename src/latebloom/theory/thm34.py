@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.oracles.l2 import least_squares
 from latebloom.problems.base import require_linear
-from latebloom.problems.matrix import AbstractMatrix, require_matrix
+from latebloom.problems.matrix.base import AbstractMatrix, require_matrix
 from latebloom.theory.conditions import Condition, noise_conditions
-from latebloom.theory.oracles.least_squares import least_squares
 from latebloom.theory.predictions import (
     PAPER,
     Prediction,
@@ -24,7 +25,6 @@ from latebloom.theory.predictions import (
     from_memorised_to_truth,
     stable_contraction,
 )
-from latebloom.theory.spectrum import Spectrum
 
 THM34 = f"{PAPER}, Theorem 3.4"
 

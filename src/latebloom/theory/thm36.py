@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from latebloom.errors import check_number
-from latebloom.problems.base import require_linear
+from latebloom.linalg.spectrum import Spectrum
+from latebloom.problems.base import known_truth, require_linear
 from latebloom.theory.closed_form import L2Iteration
-from latebloom.theory.spectrum import Spectrum
-from latebloom.theory.truth import known_truth
 
 
 def rate_thm36(problem: Any, learning_rate: float, weight_decay: float) -> float:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Experiment, at_least, at_most
 from latebloom.catalog.beyond_l2 import deep_matrix, low_rank
 from latebloom.figures import panels
+from latebloom.figures.look import CYCLE, GREY, THEORY, canvas
 from latebloom.figures.matrix_panels import singular_values
-from latebloom.figures.style import CYCLE, GREY, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +174,7 @@ def draw_small(axis: Axes, evidence: Evidence) -> None:
 
 def draw_staircase(axis: Axes, evidence: Evidence) -> None:
     name = deep_matrix.name_of(3)
-    truth = np.linalg.svd(low_rank.truth_of(evidence, name), compute_uv=False)
+    truth = np.linalg.svd(measures.truth_of(evidence, name), compute_uv=False)
     singular_values(axis, evidence.runs[name], truth, milestones=False)
     axis.set_title("small start, no penalty, $L = 3$")
 

@@ -11,13 +11,13 @@ import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least
 from latebloom.catalog.beyond_l2 import leverage_runs, low_rank
 from latebloom.catalog.beyond_l2.leverage_runs import name_of, table_name
-from latebloom.figures.style import SEQUENTIAL, THEORY, canvas, shades
+from latebloom.figures.look import SEQUENTIAL, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 RANKS = (1, 2, 3, 4)
 TAUS = (0.0, 0.5, 1.0)

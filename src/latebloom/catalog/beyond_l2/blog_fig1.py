@@ -10,14 +10,14 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Reques
 from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.catalog.beyond_l2.networks import L2, NOTES, PRINTED, network, network_job
 from latebloom.figures import fourier_panels, panels
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from latebloom.run import Run
-    from latebloom.training import Job
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
 
 STRENGTH = 1e-6
 # The printed learning rate is that of --full; at p = 31 ten times as much shows the same in half as many steps.

@@ -11,7 +11,7 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least,
 from latebloom.catalog.beyond_l2.common import PRINTED, loose_job, problem_of, t2, truth_of
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 
 TAUS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

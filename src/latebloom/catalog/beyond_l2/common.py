@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,11 @@ import latebloom as lb
 from latebloom.catalog.base import Evidence, Measured
 
 if TYPE_CHECKING:
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.flows import SlowPath
     from latebloom.methods import AbstractMethod
     from latebloom.problems import AbstractLinear, SparseRecovery
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 LEARNING_RATE = 0.1
 STRENGTH = 1e-5
@@ -133,8 +133,3 @@ def times_to_gap(
     params = run["components"][after][0].reshape(problem.truth.shape)
     delays = [lb.theory.generalisation_delay(problem, learning_rate, strength, eta=eta, params=params) for eta in ETAS]
     return np.array(measured, dtype=float), start + np.array([delay.step for delay in delays])
-
-
-def log_slope(x: Iterable[float], y: Iterable[float]) -> float:
-    """The least-squares slope of log y in log x."""
-    return float(np.polyfit(np.log(np.asarray(list(x))), np.log(np.asarray(list(y))), 1)[0])

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog import measures
 from latebloom.catalog.base import Evidence, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.common import first_step, t1, t2
 
 if TYPE_CHECKING:
+    from latebloom.engine.training import Job
     from latebloom.probes import AbstractProbe
-    from latebloom.training import Job
 
 RATE, LARGE_RATE = 0.3, 0.05  # the smaller one keeps the balance of the large layers to a few per cent
 SCALES = {1: 1e-6, 2: 1e-4, 3: 1e-2}
@@ -49,7 +50,7 @@ def draws(request: Request) -> range:
 
 def chosen(seed: int, word: str) -> int:
     """The first draw from `seed` on of which the oracle says this."""
-    while low_rank.oracle(low_rank.completion(seed, observed=SEEN)).recovery != word:
+    while measures.oracle(measures.completion(seed, observed=SEEN)).recovery != word:
         seed += 1
     return seed
 
@@ -57,20 +58,20 @@ def chosen(seed: int, word: str) -> int:
 def small_job(seed: int, depth: int, *, scale: float | None = None) -> Job:
     """Plain gradient descent from a small start, without a penalty."""
     scale = SCALES[depth] if scale is None else scale
-    problem = low_rank.completion(seed, observed=SEEN, depth=depth, init_scale=scale)
+    problem = measures.completion(seed, observed=SEEN, depth=depth, init_scale=scale)
     method, threshold = lb.GradientDescent(RATE), low_rank.RECOVERED
     return lb.Job(problem, method, None, STEPS, probes(depth), memorised=threshold, generalised=threshold)
 
 
 def grid_job(seed: int, depth: int, count: int) -> Job:
     """The same with any number of entries; only the end counts."""
-    problem = low_rank.completion(seed, observed=count, depth=depth, init_scale=SCALES[depth])
+    problem = measures.completion(seed, observed=count, depth=depth, init_scale=SCALES[depth])
     return lb.Job(problem, lb.GradientDescent(RATE), None, STEPS, records_per_decade=10)
 
 
 def large_job(seed: int, depth: int, weight_decay: float) -> Job:
     """Gradient descent from a large start, with weight decay or without."""
-    problem = low_rank.completion(seed, observed=SEEN, depth=depth, init_scale=LARGE_SCALES[depth])
+    problem = measures.completion(seed, observed=SEEN, depth=depth, init_scale=LARGE_SCALES[depth])
     steps = round(DECAY_TIME / (LARGE_RATE * weight_decay)) if weight_decay else WITHOUT_STEPS
     penalty = lb.L2(weight_decay) if weight_decay else None
     method, threshold = lb.GradientDescent(LARGE_RATE), low_rank.RECOVERED
@@ -105,7 +106,7 @@ def studies(request: Request) -> tuple[Study, ...]:
     cells = [(count, seed) for count in counts(request) for seed in draws(request)]
 
     def compute() -> dict[str, np.ndarray]:
-        words = [low_rank.oracle(low_rank.completion(seed, observed=count)).recovery for count, seed in cells]
+        words = [measures.oracle(measures.completion(seed, observed=count)).recovery for count, seed in cells]
         columns = {"count": [count for count, _ in cells], "draw": [seed for _, seed in cells]}
         arrays = {name: np.array(values) for name, values in columns.items()}
         return arrays | {"recovered": np.array([word == "recovered" for word in words])}
@@ -135,7 +136,7 @@ def enough(evidence: Evidence) -> dict[str, int | None]:
 
 def zero_filled(evidence: Evidence) -> Measured:
     """The shallow recovery error at the end, over that of the observed entries with zeros elsewhere."""
-    problem, run = low_rank.matrix_problem(evidence, name_of(1)), evidence.runs[name_of(1)]
+    problem, run = measures.matrix_problem(evidence, name_of(1)), evidence.runs[name_of(1)]
     assert isinstance(problem, lb.problems.MatrixCompletion)
     unseen = float(np.linalg.norm(np.asarray((1 - problem.mask) * problem.truth))) / problem.truth_norm
     error = run.final["test_error"]
@@ -170,7 +171,7 @@ def too_few(evidence: Evidence) -> Measured:
 def staircase(evidence: Evidence) -> Measured:
     """How much later σ_2 is half of its true value than σ_1, and the smallest effective rank in between."""
     run = evidence.runs[name_of(3)]
-    sigma, truth = run["singular_values"], np.linalg.svd(low_rank.truth_of(evidence, name_of(3)), compute_uv=False)
+    sigma, truth = run["singular_values"], np.linalg.svd(measures.truth_of(evidence, name_of(3)), compute_uv=False)
     first, second = (first_step(run, sigma[:, i] >= truth[i] / 2) for i in (0, 1))
     if not (first and second):
         return Measured(None, False)
@@ -200,7 +201,7 @@ def time_scale(evidence: Evidence) -> Measured:
 
 
 def distance_to_oracle(evidence: Evidence) -> Measured:
-    answer = low_rank.oracle(low_rank.completion(chosen(evidence.request.seed, "recovered"), observed=SEEN))
+    answer = measures.oracle(measures.completion(chosen(evidence.request.seed, "recovered"), observed=SEEN))
     end = evidence.runs[LARGE]["components"][-1].reshape(answer.solution.shape)
     return at_most(float(np.linalg.norm(end - answer.solution) / np.linalg.norm(answer.solution)), 2e-2)
 

@@ -11,8 +11,8 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least,
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED, first_step
 
 if TYPE_CHECKING:
+    from latebloom.engine.training import Job
     from latebloom.penalties import AbstractPenalty
-    from latebloom.training import Job
 
 
 DEPTHS = (1, 2, 3, 4)

@@ -22,13 +22,13 @@ from latebloom.catalog.beyond_l2.networks import (
     network_job,
 )
 from latebloom.figures import panels
-from latebloom.figures.style import canvas, shades
+from latebloom.figures.look import canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.run import Run
-    from latebloom.training import Job
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
 
 RATE = 1e-2
 KINDS = (L1, L2, NUCLEAR)

@@ -10,7 +10,7 @@ from latebloom.catalog.beyond_l2 import methods
 from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, THRESHOLD_NOTE, t1
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 
 def jobs(request: Request) -> dict[str, Job]:

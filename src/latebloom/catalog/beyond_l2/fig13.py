@@ -20,7 +20,7 @@ from latebloom.catalog.beyond_l2.common import (
 )
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 
 def jobs(request: Request) -> dict[str, Job]:

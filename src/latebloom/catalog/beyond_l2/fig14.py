@@ -10,12 +10,12 @@ import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank, sensing
 from latebloom.catalog.beyond_l2.common import t1
-from latebloom.figures.style import canvas
+from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 PROJECTED_AS_PRINTED = "projected, standard deviation 1/n1 as printed"
 COMPARED = 20_000  # steps before most singular values have reached zero, where rounding is not amplified

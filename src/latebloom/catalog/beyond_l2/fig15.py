@@ -11,14 +11,14 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Reques
 from latebloom.catalog.beyond_l2 import low_rank, sensing
 from latebloom.catalog.beyond_l2.common import t1
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, NORM, THEORY, canvas
+from latebloom.figures.look import GREY, NORM, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from latebloom.run import Run
-    from latebloom.training import Job
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
 
 ZERO = 1e-12  # of the largest singular value: what soft-thresholding sets to zero comes back at 1e-16
 

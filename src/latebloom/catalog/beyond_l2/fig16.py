@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, within
 from latebloom.catalog.beyond_l2 import weight_decay
 from latebloom.figures import panels
-from latebloom.figures.style import NORM, THEORY, canvas
+from latebloom.figures.look import NORM, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

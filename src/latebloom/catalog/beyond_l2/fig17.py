@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import depth
 from latebloom.figures import panels
-from latebloom.figures.style import canvas
+from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

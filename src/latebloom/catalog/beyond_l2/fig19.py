@@ -8,8 +8,8 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
-from latebloom.figures.style import canvas, shades
-from latebloom.progress import tracked
+from latebloom.core.progress import tracked
+from latebloom.figures.look import canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request
 from latebloom.catalog.beyond_l2 import networks
 from latebloom.catalog.beyond_l2.networks import NOTES, NUCLEAR, PRINTED, SYMBOLS, Sizes, name_of
-from latebloom.figures.style import canvas
+from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 RATES = (3e-3, 1e-2, 3e-2)
 STRENGTHS: Sizes = {"everyday": {NUCLEAR: (1e-4, 1e-3)}, "full": {NUCLEAR: (3e-6, 1e-5, 1e-4)}}

@@ -8,8 +8,8 @@ import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_most
 from latebloom.catalog.beyond_l2 import fig19
-from latebloom.figures.style import SEQUENTIAL, canvas
-from latebloom.progress import tracked
+from latebloom.core.progress import tracked
+from latebloom.figures.look import SEQUENTIAL, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

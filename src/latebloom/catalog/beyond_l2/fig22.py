@@ -10,7 +10,7 @@ from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import coherent_runs
 from latebloom.catalog.beyond_l2.common import t1
 from latebloom.figures import panels
-from latebloom.figures.style import canvas
+from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

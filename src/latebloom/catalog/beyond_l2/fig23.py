@@ -9,7 +9,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import leverage_runs
-from latebloom.figures.style import NORM, TEST, THEORY, canvas, shades
+from latebloom.figures.look import NORM, TEST, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,12 +9,12 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import PRINTED, problem_of, sparse_job, truth_of
-from latebloom.figures.style import NORM, TEST, TRAIN, canvas
+from latebloom.figures.look import NORM, TEST, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 COUNTS = (20, 30, 40, 50, 60, 70)
 STEPS = 600_000

@@ -9,12 +9,12 @@ import numpy as np
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most
 from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, STRENGTH, sparse_job, truth_of
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, TEST, THEORY, canvas
+from latebloom.figures.look import GREY, TEST, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 NAME = "l1"
 

@@ -8,7 +8,7 @@ from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import sizes
 from latebloom.catalog.beyond_l2.common import ends_and_times
 from latebloom.figures import panels
-from latebloom.figures.style import canvas
+from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,12 +24,12 @@ from latebloom.catalog.beyond_l2.common import (
     truth_of,
 )
 from latebloom.figures import panels
-from latebloom.figures.style import canvas
+from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 MAIN, WITHOUT, AS_PRINTED = "l1", "without l1", "variance 1/n as printed"
 

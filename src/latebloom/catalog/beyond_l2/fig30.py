@@ -10,7 +10,7 @@ from latebloom.catalog.beyond_l2.fig2 import RATES, STEPS, draw_grid, power_clai
 from latebloom.catalog.beyond_l2.networks import L1, L2, NOTES, PRINTED, Sizes
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 KINDS = (L1, L2)
 STRENGTHS: Sizes = {

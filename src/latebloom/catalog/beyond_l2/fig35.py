@@ -12,14 +12,14 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Reques
 from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.errors import InputError
 from latebloom.figures import panels
-from latebloom.figures.style import CYCLE, GREY, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import CYCLE, GREY, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.problems import ImageClassifier
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 DIGITS = "digits"
 SCALE, WIDTH, RATE = 8.0, 100, 1e-2
@@ -50,7 +50,7 @@ def size(request: Request) -> Size:
 
 def classifier(request: Request, scale: float) -> ImageClassifier:
     """The network at its start; a file of too few images is refused in the figure's words."""
-    from latebloom.problems.image_classifier import ImageClassifier, TooFewImagesError
+    from latebloom.problems.networks.image_classifier import ImageClassifier, TooFewImagesError
 
     path, train = source(request), size(request).train
     try:

@@ -12,7 +12,7 @@ from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, PRINTED, THRESHOLD_
 from latebloom.catalog.beyond_l2.rate_grid import RateGrid
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 
 def job(seed: int, learning_rate: float, strength: float, steps: int) -> Job:

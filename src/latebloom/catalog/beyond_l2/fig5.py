@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.common import first_step, t1, t2, t2_predicted
-from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, RECOVERED, STRENGTH, nuclear_norm, truth_of
+from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, RECOVERED, STRENGTH, nuclear_norm
+from latebloom.catalog.measures import truth_of
 from latebloom.figures import panels
+from latebloom.figures.look import canvas
 from latebloom.figures.matrix_panels import singular_values
-from latebloom.figures.style import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 MAIN, WITHOUT, WITH_L1 = "nuclear norm", "without a penalty", "l1 instead"
 COLLAPSED = 5e-3  # a singular value this small (the planted ones are 0.71) has left
 
 
 def jobs(request: Request) -> dict[str, Job]:
-    problem = low_rank.completion(request.seed)
+    problem = measures.completion(request.seed)
     return {
         MAIN: low_rank.nuclear_job(problem),
         WITHOUT: low_rank.nuclear_job(problem, strength=0.0, steps=10_000),
@@ -77,7 +79,7 @@ def norm_gap(evidence: Evidence, goal: float) -> float:
 
 
 def oracle_norm_gap(evidence: Evidence) -> Measured:
-    return at_most(norm_gap(evidence, low_rank.oracle(low_rank.matrix_problem(evidence, MAIN)).value), 5e-3)
+    return at_most(norm_gap(evidence, measures.oracle(measures.matrix_problem(evidence, MAIN)).value), 5e-3)
 
 
 def matches_training_error(evidence: Evidence) -> Measured:
@@ -207,7 +209,7 @@ CLAIMS = (
         "The slow flow of |A|_* on the interpolators, its time divided by αβ, predicts t2.",
         "ours: Theorem 3.4 in the limit αβ → 0",
         "predicted over measured t2 within 1 % of 1 (no t2 in the run where none is predicted)",
-        lambda e: t2_predicted(e, MAIN, low_rank.slow_path(low_rank.matrix_problem(e, MAIN)), 0.01),
+        lambda e: t2_predicted(e, MAIN, low_rank.slow_path(measures.matrix_problem(e, MAIN)), 0.01),
         rate=0.9,
     ),
     Claim(
@@ -228,7 +230,7 @@ CLAIMS = (
 
 
 def draw(evidence: Evidence) -> Figure:
-    run, truth, problem = evidence.runs[MAIN], truth_of(evidence, MAIN), low_rank.matrix_problem(evidence, MAIN)
+    run, truth, problem = evidence.runs[MAIN], truth_of(evidence, MAIN), measures.matrix_problem(evidence, MAIN)
     figure, (errors, ratio, norm, values) = canvas(2, 2)
     delay = lb.theory.spectral_delay(problem, LEARNING_RATE, STRENGTH).step
     path, pace = low_rank.slow_path(problem), LEARNING_RATE * STRENGTH

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Experiment, within
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.rate_grid import RateGrid
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 GENERALISED = 3e-3
 
 
 def job(seed: int, learning_rate: float, strength: float, steps: int) -> Job:
     return lb.Job(
-        low_rank.completion(seed),
+        measures.completion(seed),
         lb.GradientDescent(learning_rate),
         lb.NuclearNorm(strength),
         steps,

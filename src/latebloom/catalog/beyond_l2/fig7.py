@@ -9,7 +9,7 @@ import numpy as np
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import weight_decay
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, THEORY, canvas
+from latebloom.figures.look import GREY, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

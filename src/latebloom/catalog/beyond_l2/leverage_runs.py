@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, Study, at_least, at_most
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.common import t1, t2
-from latebloom.progress import tracked
+from latebloom.core.progress import tracked
 
 if TYPE_CHECKING:
+    from latebloom.engine.training import Job
     from latebloom.problems import MatrixCompletion
-    from latebloom.training import Job
 
 SIDE, RANK = 10, 2
 TAUS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -62,7 +63,7 @@ def job(request: Request, count: int, tau: float, draw: int, rank: int = RANK) -
     """A run of nuclear-norm descent on N entries, a share τ of them those of highest leverage."""
     strength, steps = strength_and_steps(request)
     return lb.Job(
-        low_rank.completion(seed_of(request, draw), rank=rank, observed=count, coherence=tau),
+        measures.completion(seed_of(request, draw), rank=rank, observed=count, coherence=tau),
         lb.GradientDescent(low_rank.LEARNING_RATE),
         lb.NuclearNorm(strength),
         steps,
@@ -105,7 +106,7 @@ def thresholds(seed: int, side: int, rank: int, tau: float) -> tuple[int, int, f
     """The smallest N that the oracle recovers from, the smallest that covers, and the error one entry before."""
 
     def draw(count: int) -> MatrixCompletion:
-        return low_rank.completion(seed, shape=(side, side), rank=rank, observed=count, coherence=tau)
+        return measures.completion(seed, shape=(side, side), rank=rank, observed=count, coherence=tau)
 
     def recovers(count: int) -> bool:
         return lb.oracles.min_nuclear_norm(draw(count)).recovery == "recovered"
@@ -183,8 +184,8 @@ def decay(evidence: Evidence) -> Measured:
 
 def oracle_recovers(evidence: Evidence, name: str) -> bool:
     """Whether the oracle's matrix is the planted one, at the precision at which a run is judged."""
-    truth = low_rank.truth_of(evidence, name)
-    away = low_rank.oracle(low_rank.matrix_problem(evidence, name)).solution - truth
+    truth = measures.truth_of(evidence, name)
+    away = measures.oracle(measures.matrix_problem(evidence, name)).solution - truth
     return bool(np.linalg.norm(away) <= low_rank.RECOVERED * np.linalg.norm(truth))
 
 

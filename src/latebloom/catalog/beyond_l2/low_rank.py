@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +9,14 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Evidence, Measured, at_most
+from latebloom.catalog.measures import matrix_problem, oracle
 
 if TYPE_CHECKING:
+    from latebloom.engine.training import Job
     from latebloom.flows import SlowPath
     from latebloom.methods import AbstractMethod
     from latebloom.penalties import AbstractPenalty
-    from latebloom.problems import AbstractMatrix, MatrixCompletion
-    from latebloom.theory.oracles import NuclearResult
-    from latebloom.training import Job
+    from latebloom.problems import AbstractMatrix
 
 LEARNING_RATE = 0.1
 STRENGTH = 1e-4
@@ -47,13 +46,6 @@ BIAS_NOTE = (
 )
 
 
-def completion(seed: int, **problem: Any) -> MatrixCompletion:
-    """A planted matrix with some entries observed; a row that is never observed is part of the experiment."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
-        return lb.problems.MatrixCompletion(seed=seed, **problem)
-
-
 def nuclear_job(
     problem: AbstractMatrix,
     *,
@@ -80,26 +72,8 @@ def nuclear_job(
     )
 
 
-def matrix_problem(evidence: Evidence, name: str) -> AbstractMatrix:
-    """The problem that a run was made on."""
-    problem = evidence.jobs[name].problem
-    assert isinstance(problem, lb.problems.AbstractMatrix)
-    return problem
-
-
-def truth_of(evidence: Evidence, name: str) -> np.ndarray:
-    """The planted matrix of a run's problem."""
-    return np.asarray(matrix_problem(evidence, name).truth)
-
-
 def nuclear_norm(matrix: np.ndarray) -> float:
     return float(np.linalg.svd(matrix, compute_uv=False).sum())
-
-
-@lru_cache(maxsize=256)  # several claims and the figure ask for the same draw
-def oracle(problem: AbstractMatrix) -> NuclearResult:
-    """The minimum nuclear-norm interpolator of a draw."""
-    return lb.oracles.min_nuclear_norm(problem)
 
 
 @lru_cache(maxsize=64)

@@ -9,13 +9,13 @@ import numpy as np
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2.common import sparse_job, t2, truth_of
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, canvas
+from latebloom.figures.look import GREY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.engine.training import Job
     from latebloom.methods import AbstractMethod
-    from latebloom.training import Job
 
 OTHER, SUBGRADIENT = "this method", "subgradient"
 

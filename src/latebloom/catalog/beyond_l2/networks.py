@@ -10,16 +10,17 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Evidence, Measured, Request
-from latebloom.catalog.beyond_l2.common import log_slope, t1, t2
+from latebloom.catalog.beyond_l2.common import t1, t2
+from latebloom.catalog.measures import log_slope
 from latebloom.figures import panels
-from latebloom.figures.style import shades
+from latebloom.figures.look import shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.problems import EmbeddingMLP
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 SMALL, LARGE = 31, 97  # modulus
 MINIBATCH = 2048 / 3764  # as a share of the training pairs: the paper's 2,048 at p = 97

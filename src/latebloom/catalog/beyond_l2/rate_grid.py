@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latebloom.catalog.base import Evidence, Measured, Request, at_least, at_most, within
-from latebloom.catalog.beyond_l2.common import log_slope, t1, t2
+from latebloom.catalog.beyond_l2.common import t1, t2
+from latebloom.catalog.measures import log_slope
 from latebloom.figures import panels
-from latebloom.figures.style import THEORY, canvas, shades
+from latebloom.figures.look import THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.engine.training import Job
     from latebloom.flows import SlowPath
     from latebloom.theory import Prediction
-    from latebloom.training import Job
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import latebloom as lb
 from latebloom.catalog.base import Evidence, Request
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 ACTIVATIONS: dict[int, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     1: ("max(z, 0)", lambda z: np.maximum(z, 0)),

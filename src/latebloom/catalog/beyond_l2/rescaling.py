@@ -33,7 +33,7 @@ from latebloom.catalog.beyond_l2.rescaled import (
     trained,
 )
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas, shades
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.common import t2
 from latebloom.figures import panels
+from latebloom.figures.look import GREY
 from latebloom.figures.matrix_panels import singular_values
-from latebloom.figures.style import GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.methods import AbstractMethod
     from latebloom.problems import MatrixSensing
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 OTHER, SUBGRADIENT, AS_PRINTED = "this method", "subgradient", "standard deviation 1/n1 as printed"
 STEPS = 200_000
@@ -76,7 +77,7 @@ def same_time(evidence: Evidence) -> Measured:
 
 
 def norm_gap(evidence: Evidence) -> Measured:
-    goal = low_rank.nuclear_norm(low_rank.truth_of(evidence, OTHER))
+    goal = low_rank.nuclear_norm(measures.truth_of(evidence, OTHER))
     return at_most(abs(evidence.runs[OTHER].final["nuclear_norm"] - goal) / goal, 2e-3)
 
 
@@ -159,7 +160,7 @@ SHARED_CLAIMS = (
 def draw_common(errors: Axes, norm: Axes, singular: Axes, evidence: Evidence) -> None:
     """Errors beside the reference, the nuclear norm, and the singular values."""
     run, reference = evidence.runs[OTHER], evidence.runs[SUBGRADIENT]
-    truth = np.linalg.svd(low_rank.truth_of(evidence, OTHER), compute_uv=False)
+    truth = np.linalg.svd(measures.truth_of(evidence, OTHER), compute_uv=False)
     for column, label in (("test_error", "subgradient"), ("train_error", None)):
         errors.plot(reference["step"], reference[column], color=GREY, linewidth=2.4, alpha=0.45, label=label)
     panels.errors(errors, run)

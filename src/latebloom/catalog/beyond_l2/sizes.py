@@ -10,7 +10,7 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least,
 from latebloom.catalog.beyond_l2.common import PRINTED, loose_job, t1, t2
 
 if TYPE_CHECKING:
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 
 SPARSITIES = (1, 5, 10, 15)

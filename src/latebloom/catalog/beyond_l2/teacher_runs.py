@@ -12,14 +12,14 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most
 from latebloom.catalog.beyond_l2.common import t1
 from latebloom.catalog.beyond_l2.networks import L1, L2, NUCLEAR, falls, later, memorise_first, name_of
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, THEORY, canvas, shades
+from latebloom.figures.look import GREY, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from latebloom.run import Run
-    from latebloom.training import Job
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
 
 SMALL, LARGE = (40, 200, 2, 40), (100, 500, 2, 100)  # d, r, c, N
 SOBOLEV, NONE = "sobolev", "none"

@@ -21,12 +21,12 @@ from latebloom.catalog.beyond_l2.common import (
     truth_of,
 )
 from latebloom.figures import panels
-from latebloom.figures.style import NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 NAME, CONSTANTS = "l1", "constants"
 

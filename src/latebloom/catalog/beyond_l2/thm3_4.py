@@ -7,28 +7,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.common import ETAS, t1, times_to_gap
-from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, STRENGTH, matrix_problem, nuclear_norm, truth_of
+from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, STRENGTH, nuclear_norm
+from latebloom.catalog.measures import matrix_problem, truth_of
 from latebloom.figures import panels
-from latebloom.figures.style import NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 NAME, CONSTANTS, SHRINKING = "nuclear norm", "constants", "no data"
 SHRINK = 0.037  # the step of the iteration without data; no singular value is a multiple of it
 
 
 def jobs(request: Request) -> dict[str, Job]:
-    return {NAME: low_rank.nuclear_job(low_rank.completion(request.seed))}
+    return {NAME: low_rank.nuclear_job(measures.completion(request.seed))}
 
 
 def measure_constants(seed: int) -> dict[str, np.ndarray]:
-    problem = low_rank.completion(seed)
+    problem = measures.completion(seed)
     relative = lb.theory.null_space_relative(problem)
     whole = lb.theory.rank_null_space_lower_bound(problem.design, problem.shape, 2)
     return {"relative": np.array([relative.upper]), "whole": np.array([whole.lower])}

@@ -11,7 +11,7 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_lea
 from latebloom.catalog.beyond_l2 import weight_decay
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, problem_of
 from latebloom.figures import panels
-from latebloom.figures.style import NORM, TEST, THEORY, canvas
+from latebloom.figures.look import NORM, TEST, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,8 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least,
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED, problem_of
 
 if TYPE_CHECKING:
+    from latebloom.engine.training import Job
     from latebloom.theory import L2Iteration
-    from latebloom.training import Job
 
 NAME = "l2 only"
 WEIGHT_DECAY = 1e-5

@@ -9,14 +9,14 @@ import numpy as np
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy import margins
 from latebloom.catalog.dichotomy.margins import EARLY, FLOW, at, cosines, when_falls
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
     from latebloom.problems import SparseSigns
-    from latebloom.run import Run
 
 
 def data(request: Request) -> SparseSigns:

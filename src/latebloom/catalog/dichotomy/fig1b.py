@@ -8,7 +8,7 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Reques
 from latebloom.catalog.dichotomy import margins
 from latebloom.catalog.dichotomy.fig1a import draw_accuracy, draw_directions
 from latebloom.catalog.dichotomy.margins import EARLY, FLOW, at
-from latebloom.figures.style import CYCLE, canvas
+from latebloom.figures.look import CYCLE, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,14 +10,14 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Reques
 from latebloom.catalog.dichotomy import relu_net
 from latebloom.catalog.dichotomy.margins import when_falls
 from latebloom.catalog.dichotomy.relu_net import PAPERS, SMALL, Size, half_way, half_way_step, size_of
-from latebloom.figures.style import GREY, NORM, TEST, TRAIN, canvas
+from latebloom.figures.look import GREY, NORM, TEST, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
     from latebloom.flows import FlowJob
-    from latebloom.run import Run
 
 MAIN, SMALLER, TIGHT = "flow", "reduced size", "reduced size, tight"
 MOST_GRADIENTS = 20_000

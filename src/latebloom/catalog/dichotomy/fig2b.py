@@ -10,8 +10,8 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Reques
 from latebloom.catalog.dichotomy import relu_net
 from latebloom.catalog.dichotomy.margins import at
 from latebloom.catalog.dichotomy.relu_net import PAPERS, SMALL, half_way, size_of
+from latebloom.figures.look import TEST, THEORY, TRAIN, canvas
 from latebloom.figures.panels import withheld
-from latebloom.figures.style import TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ import numpy as np
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy import relu_net
 from latebloom.catalog.dichotomy.relu_net import half_way, half_way_step, size_of
+from latebloom.figures.look import TEST, THEORY, TRAIN, canvas
 from latebloom.figures.panels import withheld
-from latebloom.figures.style import TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.catalog.riemannian.common import value_at
+from latebloom.catalog.measures import value_at
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

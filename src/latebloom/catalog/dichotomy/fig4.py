@@ -8,16 +8,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 from latebloom.figures.panels import withheld
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.problems import ModularClassifier
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 LEARNING_RATE = 0.03
 SMALL: dict[str, Any] = {"modulus": 17, "width": 128, "train_share": 0.8}

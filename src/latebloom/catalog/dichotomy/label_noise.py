@@ -9,15 +9,15 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.dichotomy.regression import slope
-from latebloom.figures.style import GREY, THEORY, canvas, shades
+from latebloom.figures.look import GREY, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.engine.training import Job
     from latebloom.flows import FlowJob
     from latebloom.penalties import AbstractPenalty
     from latebloom.problems import DiagonalRegression
-    from latebloom.training import Job
 
 DIMENSION, SAMPLES, SPARSITY, SCALE = 40, 20, 2, 0.5
 RATES = (4e-3, 2.8e-3, 2e-3)

@@ -13,9 +13,9 @@ import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Measured, Study, at_least, at_most
 
 if TYPE_CHECKING:
+    from latebloom.engine.run import Run
     from latebloom.flows import DualFlowJob
     from latebloom.problems import AbstractPoints, GaussianGap, SparseSigns
-    from latebloom.run import Run
 
 WEIGHT_DECAY = 1e-3
 INIT_SCALE = 128 / np.sqrt(2e5)  # every entry of u and v, for the printed norm of 128 at d = 1e5

@@ -10,9 +10,9 @@ import latebloom as lb
 from latebloom.catalog.base import Evidence, Request
 
 if TYPE_CHECKING:
+    from latebloom.engine.run import Run
     from latebloom.flows import FlowJob
     from latebloom.problems import DiagonalRegression
-    from latebloom.run import Run
 
 SCALES = (4, 8, 16, 32, 64)
 LARGER = (128, 256)  # with --full

@@ -10,15 +10,15 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Request
 from latebloom.catalog.dichotomy.margins import when_falls
-from latebloom.figures.style import shades
+from latebloom.figures.look import shades
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from matplotlib.axes import Axes
 
+    from latebloom.engine.run import Run
     from latebloom.flows import FlowJob
-    from latebloom.run import Run
 
 LEARNING_RATE = 2e-3
 RTOL = 1e-1  # see tolerance-is-enough of dichotomy/fig2a

@@ -8,7 +8,7 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
-from latebloom.figures.style import CYCLE, NORM, TRAIN, canvas
+from latebloom.figures.look import CYCLE, NORM, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy.regression import slope
-from latebloom.figures.style import THEORY, canvas, shades
+from latebloom.figures.look import THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,7 +9,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
 from latebloom.catalog.dichotomy.regression import SETTINGS, at, jobs, problem_of, scales, slope, stretched
-from latebloom.figures.style import GREY, THEORY, canvas, shades
+from latebloom.figures.look import GREY, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

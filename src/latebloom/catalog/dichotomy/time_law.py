@@ -10,7 +10,7 @@ from latebloom.catalog.base import Claim, Evidence, Experiment, at_most, within
 from latebloom.catalog.dichotomy import margins, scales
 from latebloom.catalog.dichotomy.margins import when_falls
 from latebloom.catalog.dichotomy.scales import SCALES, name_of
-from latebloom.figures.style import TEST, THEORY, TRAIN, canvas, shades
+from latebloom.figures.look import TEST, THEORY, TRAIN, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

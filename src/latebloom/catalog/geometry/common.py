@@ -10,8 +10,8 @@ import numpy as np
 import latebloom as lb
 
 if TYPE_CHECKING:
-    from latebloom.run import Run
-    from latebloom.training import Job
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
 
 DECAY = 0.01  # the paper's λ in Figures 2 and 3, where it prints none: the smallest of Figure 1
 LEARNING_RATE = 0.01
@@ -27,7 +27,7 @@ FREE_NOTE = "The paper prints neither λ, learning rate nor initial weights for 
 def toy_job(kind: str, init: tuple[float, ...]) -> Job:
     """Gradient descent on a toy model, small steps, the whole path recorded."""
     from latebloom.probes.trajectory import Trajectory
-    from latebloom.problems.toy_models import ToyModel
+    from latebloom.problems.vector.toy_models import ToyModel
 
     return lb.Job(
         ToyModel(kind, init=init),

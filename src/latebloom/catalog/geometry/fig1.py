@@ -15,9 +15,9 @@ from latebloom.figures.panels import log_steps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.flows import FlowJob
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 DECAYS = (0.01, 0.1, 0.2)
 START, TARGET = (-1.0, 1.0), 2.0

@@ -25,7 +25,7 @@ from latebloom.figures import landscape
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.training import Job
+    from latebloom.engine.training import Job
 
 STARTS = ((-2.0, 2.2, 0.4), (2.6, -1.2, -1.4), (-0.6, -1.8, 2.2), (3.0, 2.2, 0.4))
 TOTAL = 3.0

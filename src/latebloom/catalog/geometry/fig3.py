@@ -25,8 +25,8 @@ from latebloom.figures import landscape
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.run import Run
-    from latebloom.training import Job
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
 
 STARTS = {
     "curved": ((0.2, 2.5), (2.7, 1.2), (2.5, -1.4), (-2.6, 0.9), (-0.9, -2.3)),

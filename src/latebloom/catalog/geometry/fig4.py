@@ -11,15 +11,15 @@ import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.geometry import printed
 from latebloom.figures import fourier_panels
-from latebloom.figures.style import GREY, TEST, THEORY, canvas, shades
+from latebloom.figures.look import GREY, TEST, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.flows import FlowJob
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 LEARNING_RATE, STEPS = 1e-3, 5000
 SMALL, LARGE = (19, 160), (37, 512)  # modulus and width

@@ -8,13 +8,13 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.figures.style import CYCLE, THEORY, canvas
+from latebloom.figures.look import CYCLE, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from latebloom.engine.run import Run
     from latebloom.flows import FlowJob
-    from latebloom.run import Run
 
 SMALL, LARGE = (17, 128), (23, 256)  # modulus and width
 WEIGHT_DECAY = 0.05

@@ -24,7 +24,7 @@ def compare(seed: int) -> dict[str, np.ndarray]:
     import jax
     import jax.numpy as jnp
 
-    from latebloom.problems.modular_net import ModularNet
+    from latebloom.problems.networks.modular_net import ModularNet
 
     problem = ModularNet(MODULUS, WIDTH, seed=seed)
     inputs, targets = np.asarray(problem.inputs), np.asarray(problem.targets)

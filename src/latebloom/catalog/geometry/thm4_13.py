@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latebloom.catalog import small_completion
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, within
-from latebloom.catalog.beyond_l2.common import log_slope
-from latebloom.figures.style import CYCLE, THEORY, canvas
-from latebloom.seeds import generator
+from latebloom.catalog.measures import log_slope
+from latebloom.core.seeds import generator
+from latebloom.figures.look import CYCLE, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +25,6 @@ FEET = (1.0, 0.3, 0.1, 0.03, 0.01)  # distance of the nearest point of zero loss
 
 def problem_of(kind: str, seed: int) -> Any:
     import latebloom as lb
-    from latebloom.catalog.riemannian import small
 
     if kind == HYPERBOLA:
         return lb.problems.ToyModel("curved")
@@ -32,7 +32,7 @@ def problem_of(kind: str, seed: int) -> Any:
         return lb.problems.DiagonalNet(
             frequencies=10, samples=6, cosines=(0, 3), sines=(7,), init_variance=1.0, seed=seed
         )
-    return small.problem(seed)
+    return small_completion.problem(seed)
 
 
 def sampled(kind: str, seed: int, points: int) -> dict[str, np.ndarray]:

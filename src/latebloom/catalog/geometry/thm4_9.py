@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import log_slope
 from latebloom.catalog.geometry.common import SCALE_NOTE
-from latebloom.figures.style import CYCLE, THEORY, canvas, shades
+from latebloom.catalog.measures import log_slope
+from latebloom.figures.look import CYCLE, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ def name_of(kind: str, decay: float) -> str:
 
 def jobs(request: Request) -> dict[str, FlowJob]:
     import latebloom as lb
-    from latebloom.problems.toy_models import ToyModel
+    from latebloom.problems.vector.toy_models import ToyModel
 
     probes = (lb.probes.Trajectory(),)
     tight: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-11, "records_per_decade": 20, "probes": probes}
@@ -45,7 +45,7 @@ def _distances(kind: str) -> Any:
     import jax
 
     import latebloom as lb
-    from latebloom.problems.toy_models import ToyModel
+    from latebloom.problems.vector.toy_models import ToyModel
 
     problem = ToyModel(kind, init=STARTS[kind])
     return jax.jit(lambda rows: jax.lax.map(lambda w: lb.theory.distance_to_zero_loss(problem, w), rows))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,14 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Evidence, Measured, Request, at_most
-from latebloom.catalog.beyond_l2.low_rank import matrix_problem, oracle
+from latebloom.catalog.measures import completion as draw_completion
+from latebloom.catalog.measures import matrix_problem, oracle
 
 if TYPE_CHECKING:
+    from latebloom.engine.run import Run
+    from latebloom.engine.training import Job
     from latebloom.flows import FlowJob
     from latebloom.problems import AbstractMatrix, AbstractProblem, MatrixCompletion
-    from latebloom.run import Run
-    from latebloom.training import Job
 
 LEARNING_RATE = 1e-2
 WEIGHT_DECAY = 1e-3
@@ -54,20 +54,18 @@ FLOW_NOTE = (
 
 
 def completion(seed: int) -> MatrixCompletion:
-    """The problem of Figure 2; a row that is never observed is part of the experiment."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
-        return lb.problems.MatrixCompletion(
-            shape=(20, 20),
-            rank=RANK,
-            observed=200,
-            truth_kind="gaussian",
-            truth_norm=20.0,
-            width=10,
-            init_scale=1.0,
-            weight=2.0,
-            seed=seed,
-        )
+    """The problem of Figure 2."""
+    return draw_completion(
+        seed,
+        shape=(20, 20),
+        rank=RANK,
+        observed=200,
+        truth_kind="gaussian",
+        truth_norm=20.0,
+        width=10,
+        init_scale=1.0,
+        weight=2.0,
+    )
 
 
 def flow_job(problem: AbstractProblem, weight_decay: float, until: float = UNTIL, **job: Any) -> FlowJob:
@@ -97,27 +95,6 @@ def t2(run: Run) -> float | None:
     return None if run.milestones.generalised is None else run.milestones.generalised.time
 
 
-def value_at(run: Run, column: str, time: float) -> Any:
-    """A column at a time, linear in log time between records; a row of it for a vector probe."""
-    times, values = np.log(run["time"][1:]), run[column][1:]
-    if values.ndim == 1:
-        return float(np.interp(np.log(time), times, values))
-    return np.array([np.interp(np.log(time), times, part) for part in values.T])
-
-
-def first_time(run: Run, condition: np.ndarray) -> float | None:
-    """The first recorded time at which a condition on the records holds."""
-    hits = np.flatnonzero(condition)
-    return float(run["time"][hits[0]]) if len(hits) else None
-
-
-def fall_time(run: Run, column: str, share: float, *, after: float) -> float | None:
-    """When a share of a column's fall between the time `after` and the end is done."""
-    begin, end = value_at(run, column, after), run[column][-1]
-    below = (run["time"] >= after) & (run[column] <= begin - share * (begin - end))
-    return first_time(run, below)
-
-
 def end_of(evidence: Evidence, name: str) -> np.ndarray:
     """The matrix at which a run ends."""
     return np.asarray(matrix_problem(evidence, name).end_to_end(evidence.runs[name].params))
@@ -140,13 +117,6 @@ def agrees_with_oracle(evidence: Evidence, name: str = FLOW) -> Measured:
     run = evidence.runs[name].final["test_error"] <= RECOVERED
     word = oracle(matrix_problem(evidence, name)).recovery == "recovered"
     return Measured({"flow": run, "oracle": word}, run == word)
-
-
-def flat(params: Any) -> np.ndarray:
-    """All parameters in one vector, layers in the order of their names."""
-    if not isinstance(params, dict):
-        return np.asarray(params).ravel()
-    return np.concatenate([np.asarray(layer).ravel() for _, layer in sorted(params.items())])
 
 
 def where_recoverable(check: Callable[[Evidence], Measured]) -> Callable[[Evidence], Measured]:

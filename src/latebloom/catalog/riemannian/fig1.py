@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most
+from latebloom.catalog.measures import value_at
 from latebloom.catalog.riemannian import common
-from latebloom.catalog.riemannian.common import (
-    FLOW,
-    MEMORISED,
-    RECOVERED,
-    UNTIL,
-    WEIGHT_DECAY,
-    WITHOUT,
-    t1,
-    t2,
-    value_at,
-)
-from latebloom.figures.style import NORM, PAGE, TEST, THEORY, TRAIN, canvas
+from latebloom.catalog.riemannian.common import FLOW, MEMORISED, RECOVERED, UNTIL, WEIGHT_DECAY, WITHOUT, t1, t2
+from latebloom.figures.look import NORM, PAGE, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

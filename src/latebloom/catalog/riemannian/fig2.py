@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
-from latebloom.catalog.beyond_l2.low_rank import matrix_problem, oracle, truth_of
+from latebloom.catalog.measures import fall_time, matrix_problem, oracle, truth_of, value_at
 from latebloom.catalog.riemannian import common
 from latebloom.catalog.riemannian.common import (
     AT_ORACLE,
@@ -18,11 +18,9 @@ from latebloom.catalog.riemannian.common import (
     UNTIL,
     WEIGHT_DECAY,
     WITHOUT,
-    fall_time,
     t1,
-    value_at,
 )
-from latebloom.figures.style import CYCLE, GREY, NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import CYCLE, GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,15 +9,15 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, canvas
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from latebloom.engine.training import Job
     from latebloom.flows import FlowJob
-    from latebloom.problems.relu_net import ReluRegression
-    from latebloom.training import Job
+    from latebloom.problems.networks.relu_net import ReluRegression
 
 WEIGHT_DECAY = 1e-3
 UNTIL, ITERATIONS = 1e5, 1e6  # both as printed; see the claim on them
@@ -30,7 +30,7 @@ MAIN, BRIEF, SMALL = "flow", "flow to time 5", "small steps to time 5"
 
 def jobs(request: Request) -> dict[str, FlowJob | Job]:
     from latebloom.probes.function import FunctionValues, Kinks
-    from latebloom.problems.relu_net import ReluRegression
+    from latebloom.problems.networks.relu_net import ReluRegression
 
     problem, penalty = ReluRegression(seed=request.seed), lb.L2(WEIGHT_DECAY)
     options: dict[str, Any] = {
@@ -50,7 +50,7 @@ def jobs(request: Request) -> dict[str, FlowJob | Job]:
 
 
 def problem_of(evidence: Evidence) -> ReluRegression:
-    from latebloom.problems.relu_net import ReluRegression
+    from latebloom.problems.networks.relu_net import ReluRegression
 
     problem = evidence.jobs[MAIN].problem
     assert isinstance(problem, ReluRegression)

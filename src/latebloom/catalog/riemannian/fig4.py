@@ -9,14 +9,14 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.figures import panels
-from latebloom.figures.style import GREY, TEST, THEORY, canvas
+from latebloom.figures.look import GREY, TEST, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from latebloom.flows import FlowJob
-    from latebloom.problems.diagonal_net import DiagonalNet
+    from latebloom.problems.vector.diagonal_net import DiagonalNet
 
 WEIGHT_DECAY = 1e-4
 UNTIL = 1e6  # ten times the printed t3: on a third of the draws the drift is not over by 1e5
@@ -28,7 +28,7 @@ MAIN, WITHOUT = "weight decay", "without weight decay"
 
 def jobs(request: Request) -> dict[str, FlowJob]:
     from latebloom.probes.function import FunctionValues
-    from latebloom.problems.diagonal_net import DiagonalNet
+    from latebloom.problems.vector.diagonal_net import DiagonalNet
 
     probes = lb.probes.Components(), FunctionValues(GRID)
     return {
@@ -46,7 +46,7 @@ def jobs(request: Request) -> dict[str, FlowJob]:
 
 
 def problem_of(evidence: Evidence) -> DiagonalNet:
-    from latebloom.problems.diagonal_net import DiagonalNet
+    from latebloom.problems.vector.diagonal_net import DiagonalNet
 
     problem = evidence.jobs[MAIN].problem
     assert isinstance(problem, DiagonalNet)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latebloom.catalog import small_completion
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.catalog.beyond_l2.common import log_slope
-from latebloom.catalog.riemannian import small
-from latebloom.figures.style import CYCLE, THEORY, canvas
+from latebloom.catalog.measures import log_slope
+from latebloom.figures.look import CYCLE, THEORY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,16 +40,18 @@ def curve_name(time: float) -> str:
 def jobs(request: Request) -> dict[str, FlowJob]:
     seed = request.seed
     grid = {
-        name_of(kind, s): small.flow_to(seed, s, time_of(kind, s)) for kind in (LOGARITHM, LATER) for s in STRENGTHS
+        name_of(kind, s): small_completion.flow_to(seed, s, time_of(kind, s))
+        for kind in (LOGARITHM, LATER)
+        for s in STRENGTHS
     }
-    curve = {curve_name(time): small.flow_to(seed, CURVE, time) for time in CURVE_TIMES}
-    return grid | curve | {small.END: small.flow_to(seed, 0.0, small.LONG)}
+    curve = {curve_name(time): small_completion.flow_to(seed, CURVE, time) for time in CURVE_TIMES}
+    return grid | curve | {small_completion.END: small_completion.flow_to(seed, 0.0, small_completion.LONG)}
 
 
 def distance(evidence: Evidence, name: str) -> float:
     """The relative distance of a run's end to Φ(w0)."""
-    goal = small.end_of(evidence, small.END)
-    return float(np.linalg.norm(small.end_of(evidence, name) - goal) / np.linalg.norm(goal))
+    goal = small_completion.end_of(evidence, small_completion.END)
+    return float(np.linalg.norm(small_completion.end_of(evidence, name) - goal) / np.linalg.norm(goal))
 
 
 def distances(evidence: Evidence, kind: str) -> list[float]:
@@ -69,7 +71,7 @@ def per_logarithm(evidence: Evidence) -> Measured:
 
 def proof_exponent(evidence: Evidence) -> Measured:
     """μ/(2c): the power of λ that remains at the proof's t = -ln λ/(2c)."""
-    steepest, flattest = small.curvatures(evidence)
+    steepest, flattest = small_completion.curvatures(evidence)
     return at_most(flattest / (2 * steepest), 0.2)
 
 
@@ -177,7 +179,7 @@ EXPERIMENT = Experiment(
     claim="At time -ln λ the flow is at the end of the unregularised flow up to -λ ln λ.",
     source="Appendix A.2, Lemma 2",
     seconds=30,
-    settings=small.SETTINGS | {"weight decay λ": STRENGTHS},
+    settings=small_completion.SETTINGS | {"weight decay λ": STRENGTHS},
     jobs=jobs,
     claims=CLAIMS,
     draw=draw,

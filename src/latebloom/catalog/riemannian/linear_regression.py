@@ -9,7 +9,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.riemannian.common import WEIGHT_DECAY, flow_job
-from latebloom.figures.style import GREY, NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.catalog.beyond_l2.low_rank import matrix_problem, truth_of
-from latebloom.catalog.riemannian.common import FLOW, WEIGHT_DECAY, WITHOUT, fall_time, flow_job, t1, value_at
-from latebloom.figures.style import CYCLE, GREY, NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.catalog.measures import fall_time, matrix_problem, truth_of, value_at
+from latebloom.catalog.riemannian.common import FLOW, WEIGHT_DECAY, WITHOUT, flow_job, t1
+from latebloom.figures.look import CYCLE, GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latebloom.catalog import small_completion
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.catalog.beyond_l2.common import log_slope
-from latebloom.catalog.riemannian import small
-from latebloom.figures.style import THEORY, canvas, shades
+from latebloom.catalog.measures import flat, log_slope
+from latebloom.figures.look import THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,14 +29,14 @@ def name_of(strength: float, time: float) -> str:
 
 def jobs(request: Request) -> dict[str, FlowJob]:
     seed = request.seed
-    grid = {name_of(s, t): small.flow_to(seed, s, t) for s in (0.0, *STRENGTHS) for t in TIMES}
-    slow = {name_of(s, SLOW / s): small.flow_to(seed, s, SLOW / s) for s in SLOW_STRENGTHS}
-    return grid | slow | {small.END: small.flow_to(seed, 0.0, small.LONG)}
+    grid = {name_of(s, t): small_completion.flow_to(seed, s, t) for s in (0.0, *STRENGTHS) for t in TIMES}
+    slow = {name_of(s, SLOW / s): small_completion.flow_to(seed, s, SLOW / s) for s in SLOW_STRENGTHS}
+    return grid | slow | {small_completion.END: small_completion.flow_to(seed, 0.0, small_completion.LONG)}
 
 
 def distances(evidence: Evidence) -> np.ndarray:
     """`|w^λ(t) - w^GF(t)|`, a row for each λ, a column for each time."""
-    ends = [[small.end_of(evidence, name_of(s, t)) for t in TIMES] for s in (0.0, *STRENGTHS)]
+    ends = [[small_completion.end_of(evidence, name_of(s, t)) for t in TIMES] for s in (0.0, *STRENGTHS)]
     return np.linalg.norm(np.array(ends[1:]) - np.array(ends[0]), axis=-1)
 
 
@@ -47,14 +47,14 @@ def slope(evidence: Evidence) -> Measured:
 
 def within_bound(evidence: Evidence) -> Measured:
     """The largest distance over λ T |w0|: Eq. 9 without its factor e^{cT}."""
-    largest = small.flat(evidence.jobs[small.END].problem.init())
+    largest = flat(evidence.jobs[small_completion.END].problem.init())
     bounds = np.outer(STRENGTHS, TIMES) * np.linalg.norm(largest)
     return at_most(float((distances(evidence) / bounds).max()), 1.0)
 
 
 def gronwall(evidence: Evidence) -> Measured:
     """The power of ten of the bound of Eq. 9 at T = 10 over the measured distance."""
-    steepest, _ = small.curvatures(evidence)
+    steepest, _ = small_completion.curvatures(evidence)
     measured = distances(evidence)[-1, -1]
     bound = np.log10(STRENGTHS[-1] * HORIZON) + steepest * HORIZON / np.log(10)
     return Measured(float(bound - np.log10(measured)), bool(bound >= np.log10(measured)))
@@ -62,8 +62,8 @@ def gronwall(evidence: Evidence) -> Measured:
 
 def not_uniform(evidence: Evidence) -> Measured:
     """The smallest distance to the unregularised flow's end at slow time 5, over λ: it does not fall with λ."""
-    goal = small.end_of(evidence, small.END)
-    found = [np.linalg.norm(small.end_of(evidence, name_of(s, SLOW / s)) - goal) for s in SLOW_STRENGTHS]
+    goal = small_completion.end_of(evidence, small_completion.END)
+    found = [np.linalg.norm(small_completion.end_of(evidence, name_of(s, SLOW / s)) - goal) for s in SLOW_STRENGTHS]
     return at_least(float(min(found) / np.linalg.norm(goal)), 0.3)
 
 
@@ -126,7 +126,7 @@ EXPERIMENT = Experiment(
     claim="On a fixed interval of time the distance to the unregularised flow falls linearly in the weight decay.",
     source="Section 4.1, Proposition 1; Appendix A.1",
     seconds=15,
-    settings=small.SETTINGS | {"weight decay λ": STRENGTHS, "T": HORIZON},
+    settings=small_completion.SETTINGS | {"weight decay λ": STRENGTHS, "T": HORIZON},
     jobs=jobs,
     claims=CLAIMS,
     draw=draw,

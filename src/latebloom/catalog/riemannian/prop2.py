@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latebloom.catalog import small_completion
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
-from latebloom.catalog.beyond_l2.common import log_slope
-from latebloom.catalog.riemannian import small
+from latebloom.catalog.measures import log_slope
 from latebloom.catalog.riemannian.common import flow_job
-from latebloom.figures.style import CYCLE, THEORY, canvas, shades
+from latebloom.figures.look import CYCLE, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ def name_of(strength: float) -> str:
 def jobs(request: Request) -> dict[str, FlowJob | SlowFlowJob]:
     import latebloom as lb
 
-    problem, probes = small.problem(request.seed), (lb.probes.Trajectory(),)
+    problem, probes = small_completion.problem(request.seed), (lb.probes.Trajectory(),)
     tight = {"rtol": 1e-7, "atol": 1e-10, "records_per_decade": PER_DECADE, "probes": probes}
     flows = {name_of(s): flow_job(problem, s, UNTIL / s, **tight) for s in STRENGTHS}
     return {SLOW: lb.SlowFlowJob(problem, None, UNTIL, **tight)} | flows
@@ -43,7 +43,7 @@ def from_elsewhere(seed: int) -> dict[str, np.ndarray]:
 
     import latebloom as lb
 
-    problem = small.problem(seed)
+    problem = small_completion.problem(seed)
     nearest = lb.theory.retraction(problem, problem.init())
     moved = eqx.tree_at(lambda p: p.start, problem, nearest)
     run = lb.slow_flow(
@@ -170,7 +170,7 @@ EXPERIMENT = Experiment(
     claim="Over slow time [0.1, 20] the distance between flow and slow flow falls linearly in the weight decay.",
     source="Section 4.2, Proposition 2; Appendix A.3",
     seconds=22,
-    settings=small.SETTINGS
+    settings=small_completion.SETTINGS
     | {
         "solver": "flow: Runge-Kutta-Chebyshev, slow flow: Bogacki-Shampine with retraction; relative tolerance 1e-7",
         "weight decay λ": STRENGTHS,

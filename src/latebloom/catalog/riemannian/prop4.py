@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from latebloom.catalog import small_completion
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.catalog.beyond_l2.common import log_slope
-from latebloom.catalog.riemannian import small
-from latebloom.catalog.riemannian.common import flat, flow_job
-from latebloom.figures.style import CYCLE, THEORY, canvas, shades
+from latebloom.catalog.measures import flat, log_slope
+from latebloom.catalog.riemannian.common import flow_job
+from latebloom.figures.look import CYCLE, THEORY, canvas, shades
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,9 +26,9 @@ START = (0.3, 2.5)
 
 
 def problem_of(kind: str, seed: int) -> Any:
-    from latebloom.problems.toy_models import ToyModel
+    from latebloom.problems.vector.toy_models import ToyModel
 
-    return ToyModel("curved", init=START) if kind == TOY else small.problem(seed)
+    return ToyModel("curved", init=START) if kind == TOY else small_completion.problem(seed)
 
 
 def slow_name(kind: str) -> str:
@@ -105,7 +105,7 @@ def approach_kkt(evidence: Evidence) -> Measured:
 
 def rotated(evidence: Evidence) -> Measured:
     """How many directions of the completion's set at the slow flow's end leave the norm as it is (first order)."""
-    run, problem = evidence.runs[slow_name(COMPLETION)], small.problem(evidence.request.seed)
+    run, problem = evidence.runs[slow_name(COMPLETION)], small_completion.problem(evidence.request.seed)
     left, right = (np.asarray(run.params[name]) for name in sorted(run.params))
     rank = int(np.linalg.matrix_rank(left @ right, tol=1e-2 * np.linalg.norm(left @ right, 2)))
     size = np.asarray(problem.init()["A1"]).shape[1]
@@ -197,7 +197,7 @@ EXPERIMENT = Experiment(
     claim="The flow ends at KKT points of least norm up to order λ, at the end of the slow flow.",
     source="Section 4.2, Propositions 3 and 4; Appendices A.4 and A.5",
     seconds=25,
-    settings=small.SETTINGS
+    settings=small_completion.SETTINGS
     | {
         "hyperbola": f"w1 w2 = 1, from {START}, to slow time 20",
         "completion": "to slow time 100",

@@ -1,0 +1,1 @@
+"""What every room stands on: records, random generators, precision, threads, the bar. Nothing here knows grokking."""

@@ -1,0 +1,134 @@
+"""What happened: configuration, records, outcome, milestones, provenance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from latebloom.engine import milestones as milestones_module
+from latebloom.engine.milestones import Milestones
+from latebloom.engine.outcome import Ending, Outcome
+from latebloom.errors import unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+BARE = "params"  # the name of parameters that are one array; a path in a tree begins with a bracket or a dot
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Run:
+    """One simulation: every number in it is evaluated at the recorded step, the last record at `params`.
+
+    `columns` holds `step`, `time = step · learning_rate`, `slow_time = strength · time` (one strength)
+    and a column for every probe; vector probes are matrices with a row a record. A flow has `step = time /
+    learning_rate` only if it was told a learning rate; a slow flow has `slow_time` only. A method whose time overflows
+    (LogLossDescent) has `log_time`, the natural logarithm of its time, instead of `time`.
+    """
+
+    configuration: dict[str, Any]
+    columns: dict[str, np.ndarray]
+    params: Any
+    outcome: Outcome
+    milestones: Milestones
+    provenance: dict[str, Any]
+
+    @property
+    def clock(self) -> str:
+        """What the run counts: "step" for an iteration, "time" for a flow, "slow_time" for a slow flow."""
+        kinds = {"flow": "time", "slow_flow": "slow_time"}
+        return next((clock for kind, clock in kinds.items() if kind in self.configuration), "step")
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        if column not in self.columns:
+            raise unknown_name("column", column, self.columns)
+        return self.columns[column]
+
+    @property
+    def final(self) -> dict[str, float]:
+        """The last record of every scalar column."""
+        return {name: float(values[-1]) for name, values in self.columns.items() if values.ndim == 1}
+
+    def at(self, when: float) -> dict[str, Any]:
+        """The last record at or before a step (in a flow, a time)."""
+        row = int(np.searchsorted(self.columns[self.clock], when, side="right")) - 1
+        return {name: values[max(row, 0)] for name, values in self.columns.items()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The records as a pandas table; vector probes become columns `name[i]`."""
+        import pandas as pd
+
+        flat: dict[str, np.ndarray] = {}
+        for name, values in self.columns.items():
+            flat |= {name: values} if values.ndim == 1 else {f"{name}[{i}]": v for i, v in enumerate(values.T)}
+        return pd.DataFrame(flat)
+
+    def plot(self) -> Figure:
+        """Errors and norm against the step, with the milestones marked."""
+        from latebloom.figures.overview import draw_run
+
+        return draw_run(self)
+
+    @property
+    def unsound(self) -> str | None:
+        """Why what theory says of the gradient says nothing of this run, in a sentence; None if it does."""
+        from latebloom.engine.diagnosis import unhealthy
+
+        return unhealthy(self)
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.configuration['problem']}: {self.outcome}; {self.milestones}>"
+
+    def to_stored(self) -> tuple[dict[str, np.ndarray], dict[str, Any], dict[str, np.ndarray]]:
+        """Columns, JSON summary and parameter arrays, as the store keeps them."""
+        import jax
+
+        leaves = jax.tree_util.tree_leaves_with_path(self.params)
+        arrays = {jax.tree_util.keystr(path) or BARE: np.asarray(leaf) for path, leaf in leaves}
+        summary = {
+            "complete": self.outcome.complete,
+            "outcome": asdict(self.outcome) | {"ending": self.outcome.ending.value},
+            "milestones": milestones_module.to_stored(self.milestones),
+            "final": self.final,
+            "provenance": self.provenance,
+        }
+        return self.columns, summary, arrays
+
+
+def from_stored(
+    configuration: Mapping[str, Any],
+    columns: Mapping[str, np.ndarray],
+    summary: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+) -> Run:
+    """The run that `to_stored` wrote; parameters come back as an array, a dictionary, or by their path (`[0]`)."""
+    ending = summary["outcome"]
+    params = arrays[BARE] if set(arrays) == {BARE} else _tree(arrays)
+    return Run(
+        configuration=dict(configuration),
+        columns=dict(columns),
+        params=params,
+        outcome=Outcome(Ending(ending["ending"]), ending["step"], ending["sentence"]),
+        milestones=milestones_module.from_stored(summary["milestones"]),
+        provenance=dict(summary["provenance"]),
+    )
+
+
+def _tree(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The dictionary whose paths, `['deep']['a']`, the names are; as it is if some name is no such path."""
+    paths = {name: re.findall(r"\['([^']*)'\]", name) for name in arrays}
+    if any("".join(f"['{key}']" for key in keys) != name for name, keys in paths.items()):
+        return dict(arrays)
+    tree: dict[str, Any] = {}
+    for name, (*above, last) in paths.items():
+        branch = tree
+        for key in above:
+            branch = branch.setdefault(key, {})
+        branch[last] = arrays[name]
+    return tree

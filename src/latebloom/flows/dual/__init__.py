@@ -1,0 +1,1 @@
+"""The flow of diagonal networks that classify, in as many variables as there are points."""

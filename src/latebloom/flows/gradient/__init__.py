@@ -1,0 +1,1 @@
+"""Gradient flow: its job, its stabilised solver, its compiled steps."""

@@ -1,0 +1,1 @@
+"""Slow flows that need no integrator: exact paths from event to event."""

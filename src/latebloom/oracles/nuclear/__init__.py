@@ -1,0 +1,1 @@
+"""The minimum nuclear norm: three methods that propose, one certificate that decides."""

@@ -1,0 +1,1 @@
+"""Data that several problems are built on: tables of modular arithmetic, labelled points, files of images."""

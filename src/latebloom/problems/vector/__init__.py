@@ -1,0 +1,1 @@
+"""Problems that look for a vector."""
