@@ -49,7 +49,7 @@ def test_an_ascii_terminal_can_read_everything():
 
 def test_an_early_interrupt_is_one_word_and_130(tmp_path):
     """Just after the imports, with an empty compile cache: while compiling."""
-    script = "import latebloom.reproduce; from latebloom.cli import main; print('ready', flush=True); main()"
+    script = "import latebloom.catalog.reproduction; from latebloom.cli import main; print('ready', flush=True); main()"
     words = [sys.executable, "-c", script, "run", "sparse_recovery", "--steps", "1000000000", "--store", tmp_path / "s"]
     environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

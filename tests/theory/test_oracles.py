@@ -206,7 +206,7 @@ def test_depth_does_not_change_what_is_measured():
     np.testing.assert_array_equal(basis_pursuit(shallow).solution, basis_pursuit(deep).solution)
 
 
-@pytest.mark.parametrize("oracle", [least_squares, min_norm, l1_interpolation, lambda p: ridge(p, 1.0)])
+@pytest.mark.parametrize("oracle", [least_squares, min_norm, basis_pursuit, lambda p: ridge(p, 1.0)])
 def test_oracles_refuse_a_problem_without_a_design(oracle):
     problem = LeastSquares(lambda w: w - 1.0, np.zeros(2))
     with pytest.raises(
