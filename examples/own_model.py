@@ -17,6 +17,6 @@ def imbalance(w):
 
 
 problem = lb.problems.LeastSquares(residuals, jnp.array([4.0, 0.1]), test=imbalance)
-run = lb.train(problem, lb.GradientDescent(0.02), lb.L2(1e-3), steps=500_000, memorised=1e-2, generalised=1e-2)
+run = lb.train(problem, lb.GradientDescent(0.02), lb.L2(1e-3), steps=500_000, memorised_at=1e-2, generalised_at=1e-2)
 print(run.outcome)
 print(run.milestones)

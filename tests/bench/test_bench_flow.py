@@ -29,7 +29,7 @@ def test_the_numpy_field_and_the_jacobian_are_those_of_the_flow():
 
 
 def test_scipy_ends_where_ours_does():
-    job = flow.task(until=10.0)
+    job = flow.task(time=10.0)
     run = job.run(rtol=1e-6)
     answer = flow.by_scipy(job, "LSODA", run["time"][[100, -1]], rtol=1e-8, cap=np.inf)
     # The error of a flow of second order is its tolerance to the power 2/3.
@@ -60,7 +60,7 @@ def test_every_comparison_has_its_target(monkeypatch):
     monkeypatch.setattr(
         flow, "by_diffrax", lambda job, solver, times, *, rtol, until: flow.Answer(1.0, np.zeros(0), 1, until)
     )
-    results = flow.measure(until=10.0, steps=100, torch_steps=10, cap=1.0, strengths=(1e-1, 1e-2), repeats=1)
+    results = flow.measure(time=10.0, steps=100, torch_steps=10, cap=1.0, strengths=(1e-1, 1e-2), repeats=1)
     targets = [result.target for result in results]
     assert targets[:3] == ["at least 100", "at least 150", "at least 3000"]
     assert set(targets[3:-1]) == {"at least 1"}

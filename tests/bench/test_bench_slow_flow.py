@@ -14,7 +14,7 @@ from latebloom.bench import slow_flow
 def test_the_rows_and_what_they_say(monkeypatch):
     small = lb.problems.LinearRegression.random(features=8, samples=5, init_scale=3.0)
     monkeypatch.setattr(slow_flow, "task", lambda seed: type("Task", (), {"problem": small}))
-    rows = slow_flow.measure(until=5.0, strengths=(1e-3, 1e-4), cap=600, repeats=1, large=False)
+    rows = slow_flow.measure(slow_time=5.0, strengths=(1e-3, 1e-4), cap=600, repeats=1, large=False)
     assert [row.target for row in rows] == ["at most 2", "none", "none", "none", "under 0.01 s", "at least 15"]
     assert "test errors within" in rows[0].note
     assert "theirs stopped at slow time" in rows[1].note

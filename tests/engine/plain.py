@@ -82,7 +82,7 @@ def stable_below(values: np.ndarray, threshold: float) -> int | None:
 def reference():
     """A problem, a run of 3,000 steps on it, and every iterate of the same run in NumPy."""
     problem = sparse()
-    run = lb.train(problem, lb.GradientDescent(RATE), lb.L1(2e-4), steps=3_000, memorised=0.02, generalised=0.1)
+    run = lb.train(problem, lb.GradientDescent(RATE), lb.L1(2e-4), steps=3_000, memorised_at=0.02, generalised_at=0.1)
     return problem, run, subgradient_iterates(problem, RATE, 2e-4, 3_000)
 
 

@@ -9,7 +9,7 @@ from plain import RATE, same_run
 import latebloom as lb
 from latebloom.engine import scheduler
 from latebloom.engine.outcome import Ending
-from latebloom.engine.training import Job, run_jobs
+from latebloom.engine.training import run_jobs
 from latebloom.errors import InputError, LatebloomWarning
 
 # Batches
@@ -19,7 +19,7 @@ STEPS = (3_000, 700, 1, 2_000, 0)
 PROBLEMS = tuple(sparse(seed=seed, init_scale=10.0 ** (-seed)) for seed in SEEDS)
 RATES = tuple(0.05 + 0.02 * seed for seed in SEEDS)
 STRENGTHS = tuple(1e-3 * seed for seed in SEEDS)
-LOOSE = {"memorised": 0.05, "generalised": 0.3}
+LOOSE = {"memorised_at": 0.05, "generalised_at": 0.3}
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,10 @@ def test_lists_of_a_batch_have_one_length(sizes):
 
 def test_records_are_seen_as_they_are_made():
     """Every scheduled record once, in order, under the number of its job; none of a lane that only fills a shard."""
-    jobs = [Job(p, lb.GradientDescent(RATE), lb.L1(1e-3), n) for p, n in zip(PROBLEMS[:3], (900, 50, 300), strict=True)]
+    jobs = [
+        TrainJob(p, lb.GradientDescent(RATE), lb.L1(1e-3), steps=n)
+        for p, n in zip(PROBLEMS[:3], (900, 50, 300), strict=True)
+    ]
     seen: dict[int, list[int]] = {}
     runs = run_jobs(jobs, on_records=lambda number, rows: seen.setdefault(number, []).extend(rows["step"].tolist()))
     assert set(seen) == {0, 1, 2}
@@ -100,7 +103,7 @@ def test_the_last_runs_of_a_batch_take_turns(monkeypatch):
     monkeypatch.setattr(scheduler, "_cores", lambda: 2)
     monkeypatch.setattr(scheduler, "CALL_SECONDS", 1e-3)
     seen: list[int] = []
-    jobs = [Job(problem, lb.GradientDescent(RATE), lb.L1(1e-3), 50_000) for problem in PROBLEMS]
+    jobs = [TrainJob(problem, lb.GradientDescent(RATE), lb.L1(1e-3), steps=50_000) for problem in PROBLEMS]
     runs = run_jobs(jobs, on_records=lambda number, rows: seen.append(number))
     assert all(run.outcome.ending is Ending.FINISHED for run in runs)
     last = list(dict.fromkeys(seen))[-1]
@@ -113,7 +116,7 @@ def test_a_failing_observer_is_not_silent():
         raise RuntimeError("the disk is full")
 
     with pytest.raises(RuntimeError, match="the disk is full"):
-        run_jobs([Job(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), 100)], on_records=fail)
+        run_jobs([TrainJob(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=100)], on_records=fail)
 
 
 def test_many_records_per_decade_do_not_let_the_quota_of_steps_grow_without_bound():
@@ -128,7 +131,7 @@ def test_many_records_per_decade_do_not_let_the_quota_of_steps_grow_without_boun
 
 
 def test_a_second_run_of_one_structure_compiles_nothing(compiles):
-    options = {"memorised": 0.05, "generalised": 0.3}
+    options = {"memorised_at": 0.05, "generalised_at": 0.3}
     first = lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=3_000, **options)
     with compiles() as count:
         for problem, rate, strength, steps in (
@@ -140,7 +143,7 @@ def test_a_second_run_of_one_structure_compiles_nothing(compiles):
         ):
             again = lb.train(problem, lb.GradientDescent(rate), lb.L1(strength), steps=steps, **options)
             assert again.configuration != first.configuration
-        lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=3_000, memorised=0.04, generalised=0.2)
+        lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=3_000, memorised_at=0.04, generalised_at=0.2)
     assert count() == 0
 
 

@@ -15,7 +15,7 @@ from plain import RATE, reference, subgradient_iterates
 import latebloom as lb
 from latebloom.engine import descent
 from latebloom.engine.outcome import Ending
-from latebloom.engine.training import Job, run_jobs
+from latebloom.engine.training import run_jobs
 from latebloom.errors import CapabilityError, InputError, LatebloomWarning, UnknownNameError
 from latebloom.probes import ALWAYS, Components, DistanceTo, GradientRatio
 
@@ -34,7 +34,13 @@ def test_a_finished_run_says_so():
 def test_until_stops_at_the_first_record_with_the_event(event):
     problem, full, _ = reference()
     run = lb.train(
-        problem, lb.GradientDescent(RATE), lb.L1(2e-4), steps=3_000, memorised=0.02, generalised=0.1, until=event
+        problem,
+        lb.GradientDescent(RATE),
+        lb.L1(2e-4),
+        steps=3_000,
+        memorised_at=0.02,
+        generalised_at=0.1,
+        stop_at=event,
     )
     milestone = getattr(full.milestones, event)
     assert run.outcome.ending is Ending.STOPPED
@@ -47,7 +53,7 @@ def test_until_stops_at_the_first_record_with_the_event(event):
 
 
 def test_until_with_too_few_steps_spends_its_budget():
-    run = lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=50, until="generalised")
+    run = lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=50, stop_at="generalised")
     assert run.outcome.ending is Ending.BUDGET
     assert str(run.outcome) == "budget of 50 steps spent, not generalised yet: give more steps"
     assert run.milestones.generalised.censored
@@ -55,7 +61,7 @@ def test_until_with_too_few_steps_spends_its_budget():
 
 def test_until_is_one_of_the_events():
     with pytest.raises(UnknownNameError, match="unknown event 'generalized': did you mean 'generalised'"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, until="generalized")
+        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, stop_at="generalized")
 
 
 def test_no_steps_is_the_start():
@@ -154,7 +160,7 @@ def test_an_infinite_first_loss_is_not_finite():
 
 def test_ctrl_c_returns_the_run_so_far():
     problem, method, penalty, steps = sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), 10**10
-    job = Job(problem, method, penalty, steps, memorised=0.02, generalised=0.1)
+    job = TrainJob(problem, method, penalty, steps=steps, memorised_at=0.02, generalised_at=0.1)
     seen = []
 
     def interrupt_after_a_while(number, rows):
@@ -174,7 +180,7 @@ def test_ctrl_c_returns_the_run_so_far():
         measured = float(probe.measure(problem, penalty, jnp.asarray(run.params)))
         assert run.final[probe.column] == pytest.approx(measured, rel=1e-12, abs=1e-18)
     # The same run, asked for exactly that many steps, agrees to the last bit.
-    again = lb.train(problem, method, penalty, steps=last, memorised=0.02, generalised=0.1)
+    again = lb.train(problem, method, penalty, steps=last, memorised_at=0.02, generalised_at=0.1)
     np.testing.assert_array_equal(again.params, run.params)
     np.testing.assert_array_equal(again["step"], run["step"])
     assert all(np.array_equal(again[name], run[name]) for name in run.columns)
@@ -230,10 +236,10 @@ def test_the_configuration_is_everything_that_decides_the_numbers():
         {"penalty": None},
         {"steps": 11},
         {"probes": (Components(),)},
-        {"memorised": 0.01},
-        {"generalised": 0.01},
+        {"memorised_at": 0.01},
+        {"generalised_at": 0.01},
         {"until": "memorised"},
         {"records_per_decade": 10},
     )
-    identities = {repr(Job(**(base | change)).configuration()) for change in changes}
+    identities = {repr(TrainJob(**(base | change)).configuration()) for change in changes}
     assert len(identities) == len(changes)

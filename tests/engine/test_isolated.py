@@ -161,7 +161,7 @@ def test_train_is_the_euler_iteration_of_the_paper():
 
 
 def test_flow_lowers_the_cost():
-    run = lb.flow(Isolated(net()), until=0.5, rtol=1e-2, atol=1e-3, records_per_decade=10, progress=False)
+    run = lb.flow(Isolated(net()), time=0.5, rtol=1e-2, atol=1e-3, records_per_decade=10, progress=False)
     assert run.outcome.sentence == "finished at time 0.5"
     assert np.diff(run["train_loss"]).max() < 1e-6 * run["train_loss"][0]
 

@@ -25,7 +25,7 @@ def test_accuracy_and_error_of_a_network_that_knows_every_training_pair():
     problem = lb.problems.EmbeddingMLP(11, 32, dimension=16, train_share=49 / 121, seed=0)
     assert problem.rows == 49  # 49 times the float 1/49 is less than 1
     run = lb.train(
-        problem, lb.Optax("adam", learning_rate=1e-2), steps=300, probes=[lb.probes.TrainAccuracy()], memorised=1e-9
+        problem, lb.Optax("adam", learning_rate=1e-2), steps=300, probes=[lb.probes.TrainAccuracy()], memorised_at=1e-9
     )
     assert run.final["train_error"] == 0.0
     assert run.final["train_accuracy"] == 1.0

@@ -29,7 +29,7 @@ def late():
     """A diagonal network long after its loss has left the floats."""
     problem = DiagonalClassifier(DATA, init_scale=0.3)
     method = lb.LogLossDescent(RATE)
-    return problem, lb.train(problem, method, steps=400, probes=[TrainLogLoss()], memorised=1e-9, generalised=0.3)
+    return problem, lb.train(problem, method, steps=400, probes=[TrainLogLoss()], memorised_at=1e-9, generalised_at=0.3)
 
 
 def test_closed_form_linear_descent_and_a_geometric_sum():

@@ -189,7 +189,7 @@ def test_without_a_truth_there_is_no_test():
         assert not problem.has_test
         assert np.isnan(problem.test_error(problem.init()))
         with pytest.raises(InputError, match="until='generalised' needs a test measure"):
-            lb.train(problem, lb.GradientDescent(RATE), steps=1, until="generalised")
+            lb.train(problem, lb.GradientDescent(RATE), steps=1, stop_at="generalised")
 
 
 def test_the_stable_learning_rate_of_a_completion_is_two():

@@ -84,7 +84,7 @@ def test_answers_are_counted(problem, params):
 def flow(seed: int, scale: float, until: float = 100.0):
     problem = ModularClassifier(5, 64, train_share=0.8, init_scale=scale, precision="float32", seed=seed)
     options = {"weight_decay": 1e-3 * scale, "rtol": 1e-1, "atol": 1e-3, "records_per_decade": 5, "progress": False}
-    return problem, lb.flow(problem, until=until, **options)
+    return problem, lb.flow(problem, time=until, **options)
 
 
 def test_all_right_is_exactly_one_and_another_seed_compiles_nothing(compiles):

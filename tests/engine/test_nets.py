@@ -84,7 +84,7 @@ def test_basis_pursuit_recovers_most_draws():
 def test_the_flow_ends_at_the_lasso():
     """Rung 2: the minimiser of `F + λ/2 |w|²` is the Lasso solution of strength λ, by another algorithm."""
     problem = diagonal(init_variance=0.1)
-    end = lb.flow(problem, weight_decay=1e-2, until=1e5, progress=False).params
+    end = lb.flow(problem, weight_decay=1e-2, time=1e5, progress=False).params
     oracle = lb.oracles.lasso(problem, 1e-2).solution
     np.testing.assert_allclose(problem.end_to_end(end), oracle, atol=1e-6)
 

@@ -29,7 +29,7 @@ def run_curve(shape, threshold: float, steps: int) -> tuple[Run, np.ndarray]:
     """The run, and its test error at every step by brute force: one step of JAX at a time, in NumPy's arithmetic."""
     problem = curve(*shape)
     run = lb.train(
-        problem, lb.GradientDescent(CURVE_RATE), steps=steps, memorised=TRAIN_THRESHOLD, generalised=threshold
+        problem, lb.GradientDescent(CURVE_RATE), steps=steps, memorised_at=TRAIN_THRESHOLD, generalised_at=threshold
     )
     w, left = 0.0, []
     for _ in range(steps + 1):
@@ -106,4 +106,4 @@ def test_without_a_test_there_is_no_generalisation():
 
 def test_thresholds_are_positive():
     with pytest.raises(InputError, match=r"memorised threshold=0 is not allowed: .* must be .*above 0"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, memorised=0)
+        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, memorised_at=0)

@@ -23,7 +23,6 @@ from cases import completion, sparse
 
 import latebloom as lb
 from latebloom.engine import descent, scheduler
-from latebloom.engine.training import Job
 from latebloom.flows.gradient import steps as flow_steps
 from latebloom.flows.slow import steps as slow_steps
 from latebloom.flows.slow.approach import fast_lane, go_on, land, set_out
@@ -57,26 +56,32 @@ def shaped(function: Any, *args: Any) -> Any:
 def iterations() -> Iterator[tuple[str, Any]]:
     mlp = EmbeddingMLP(7, 8, dimension=4)
     points = DiagonalClassifier(SparseSigns(8, 6), init_scale=0.5)
-    yield "sparse, l1", Job(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), 10)
-    yield "sparse of depth 2, l2", Job(DEEP, lb.GradientDescent(0.1), lb.L2(1e-3), 10)
-    yield "sparse, projected", Job(sparse(), lb.ProjectedSubgradient(0.01), lb.L1(1e-3), 10)
-    yield "sparse, label noise", Job(sparse(), lb.LabelNoise(0.005, 0.01), None, 10, (lb.probes.Components(),))
-    yield "completion, nuclear", Job(completion(), lb.GradientDescent(0.1), lb.NuclearNorm(1e-3), 10)
-    yield "completion, fista", Job(completion(), lb.AcceleratedProximalGradient(0.1), lb.NuclearNorm(1e-3), 10)
-    yield "network, adam", Job(mlp, lb.Optax("adam", learning_rate=0.01), lb.L1(1e-4), 10)
-    yield "network, minibatches", Job(mlp, lb.Minibatch(lb.GradientDescent(0.1), size=4), lb.L2(1e-4), 10)
-    yield "classifier, log loss", Job(points, lb.LogLossDescent(0.1), None, 10)
+    yield "sparse, l1", TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=10)
+    yield "sparse of depth 2, l2", TrainJob(DEEP, lb.GradientDescent(0.1), lb.L2(1e-3), steps=10)
+    yield "sparse, projected", TrainJob(sparse(), lb.ProjectedSubgradient(0.01), lb.L1(1e-3), steps=10)
+    yield (
+        "sparse, label noise",
+        TrainJob(sparse(), lb.LabelNoise(0.005, 0.01), None, steps=10, probes=(lb.probes.Components(),)),
+    )
+    yield "completion, nuclear", TrainJob(completion(), lb.GradientDescent(0.1), lb.NuclearNorm(1e-3), steps=10)
+    yield (
+        "completion, fista",
+        TrainJob(completion(), lb.AcceleratedProximalGradient(0.1), lb.NuclearNorm(1e-3), steps=10),
+    )
+    yield "network, adam", TrainJob(mlp, lb.Optax("adam", learning_rate=0.01), lb.L1(1e-4), steps=10)
+    yield "network, minibatches", TrainJob(mlp, lb.Minibatch(lb.GradientDescent(0.1), size=4), lb.L2(1e-4), steps=10)
+    yield "classifier, log loss", TrainJob(points, lb.LogLossDescent(0.1), None, steps=10)
 
 
 def flows() -> Iterator[tuple[str, Any]]:
-    yield "completion of depth 2", lb.FlowJob(completion(**FACTORS), lb.L2(1e-3), 10.0)
-    yield "completion, tsit5", lb.FlowJob(completion(**FACTORS), lb.L2(1e-3), 10.0, solver="tsit5")
-    yield "classifier", lb.FlowJob(DiagonalClassifier(SparseSigns(8, 6), init_scale=0.5), lb.L2(1e-3), 10.0)
+    yield "completion of depth 2", lb.FlowJob(completion(**FACTORS), lb.L2(1e-3), time=10.0)
+    yield "completion, tsit5", lb.FlowJob(completion(**FACTORS), lb.L2(1e-3), time=10.0, solver="tsit5")
+    yield "classifier", lb.FlowJob(DiagonalClassifier(SparseSigns(8, 6), init_scale=0.5), lb.L2(1e-3), time=10.0)
 
 
 def slow_flows() -> Iterator[tuple[str, Any]]:
-    yield "completion of depth 2", lb.SlowFlowJob(completion(**FACTORS), None, 10.0)
-    yield "sparse of depth 2, metric", lb.SlowFlowJob(DEEP, None, 10.0, metric=2.0)
+    yield "completion of depth 2", lb.SlowFlowJob(completion(**FACTORS), None, slow_time=10.0)
+    yield "sparse of depth 2, metric", lb.SlowFlowJob(DEEP, None, slow_time=10.0, metric=2.0)
 
 
 def of_iteration(job: Any) -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.engine.training import Job, run_jobs
+from latebloom.engine.training import run_jobs
 from latebloom.errors import InputError
 from latebloom.probes import AbstractProbe, Components, DistanceTo
 
@@ -48,19 +48,19 @@ def test_parts_are_told_apart():
 )
 def test_two_probes_of_one_column_are_refused(probes):
     with pytest.raises(InputError, match="two probes would write the column"):
-        Job(PROBLEM, METHOD, None, 10, probes)
+        TrainJob(PROBLEM, METHOD, None, steps=10, probes=probes)
 
 
 @pytest.mark.parametrize("probe", [Components, "components"], ids=str)
 def test_what_is_not_a_probe_is_refused(probe):
     with pytest.raises(InputError, match="probes must be probe records"):
-        Job(PROBLEM, METHOD, None, 10, [probe])
+        TrainJob(PROBLEM, METHOD, None, steps=10, probes=[probe])
 
 
 @pytest.mark.parametrize("steps", [10**20, 10**400])
 def test_too_many_steps_are_refused(steps):
     with pytest.raises(InputError, match="steps"):
-        Job(PROBLEM, METHOD, None, steps)
+        TrainJob(PROBLEM, METHOD, None, steps=steps)
 
 
 def test_steps_written_as_a_float_are_whole_numbers():
@@ -70,7 +70,7 @@ def test_steps_written_as_a_float_are_whole_numbers():
 def test_until_generalised_needs_a_test():
     problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0])
     with pytest.raises(InputError, match="needs a test measure"):
-        lb.train(problem, METHOD, steps=10, until="generalised")
+        lb.train(problem, METHOD, steps=10, stop_at="generalised")
     assert lb.train(problem, METHOD, steps=10).milestones.generalised is None
 
 
@@ -116,10 +116,10 @@ def test_a_failing_listener_stops_the_others():
         if number == 0:
             raise OSError(28, "No space left on device")
 
-    long = Job(lb.problems.SparseRecovery(10, 2, 6), METHOD, lb.L1(1e-5), 10**9)
+    long = TrainJob(lb.problems.SparseRecovery(10, 2, 6), METHOD, lb.L1(1e-5), steps=10**9)
     started = time.monotonic()
     with pytest.raises(OSError, match="No space left"):
-        run_jobs([Job(PROBLEM, METHOD, lb.L1(1e-5), 1000), long], on_records=full)
+        run_jobs([TrainJob(PROBLEM, METHOD, lb.L1(1e-5), steps=1000), long], on_records=full)
     assert time.monotonic() - started < 60  # 1e9 steps would take minutes
 
 

@@ -42,6 +42,6 @@ def test_the_mean_over_an_epoch_is_the_full_loss_and_gradient(network):
 def test_minibatches_of_the_relu_network_learn():
     problem = NETWORKS["modular"]()
     method = lb.Minibatch(lb.GradientDescent(0.5), 16)
-    run = lb.train(problem, method, steps=2000, memorised=1e-9, progress=False)
+    run = lb.train(problem, method, steps=2000, memorised_at=1e-9, progress=False)
     assert run.milestones.memorised.step is not None
     assert run["train_loss"][-1] < 0.1 * run["train_loss"][0]

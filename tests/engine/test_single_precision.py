@@ -18,14 +18,14 @@ DOUBLE = lb.problems.TeacherStudent(4, 6, samples=10, precision="float64")
 @pytest.mark.parametrize(
     ("who", "ask"),
     [
-        ("slow_flow", lambda p: lb.slow_flow(p, until=1.0)),
+        ("slow_flow", lambda p: lb.slow_flow(p, slow_time=1.0)),
         ("KKTResidual", lambda p: lb.train(p, lb.GradientDescent(0.1), steps=1, probes=[lb.probes.KKTResidual()])),
         ("DistanceToZeroLoss", lambda p: lb.probes.DistanceToZeroLoss().check(p, None)),
         ("the zero-loss set", lambda p: kkt_residual(p, p.init())),
         ("limit_map", theory.limit_map),
         ("kernel_regime", theory.kernel_regime),
-        ("solver='tsit5'", lambda p: lb.flow(p, weight_decay=1e-2, until=1.0, solver="tsit5")),
-        ("solver='kvaerno5'", lambda p: lb.flow(p, weight_decay=1e-2, until=1.0, solver="kvaerno5")),
+        ("solver='tsit5'", lambda p: lb.flow(p, weight_decay=1e-2, time=1.0, solver="tsit5")),
+        ("solver='kvaerno5'", lambda p: lb.flow(p, weight_decay=1e-2, time=1.0, solver="kvaerno5")),
     ],
 )
 def test_what_needs_double_precision_says_so(who, ask):

@@ -112,10 +112,10 @@ def test_the_norms_on_and_off_the_support_add_up():
 
 def test_the_records_of_a_run_can_be_looked_up():
     _, run, _ = reference()
-    assert run.at(10**9)["step"] == 3_000
-    assert run.at(0)["train_error"] == run["train_error"][0]
+    assert run.record(step=10**9)["step"] == 3_000
+    assert run.record(step=0)["train_error"] == run["train_error"][0]
     between = run["step"][100] + 1
-    assert run.at(between)["step"] == run["step"][run["step"] <= between][-1]
+    assert run.record(step=between)["step"] == run["step"][run["step"] <= between][-1]
     with pytest.raises(UnknownNameError, match="unknown column 'tets_error': did you mean 'test_error'"):
         run["tets_error"]
 
@@ -140,8 +140,8 @@ def test_a_run_is_read_back_from_what_is_stored():
 def test_without_the_penalty_generalisation_disappears():
     """Both memorise; only the penalty brings the drift along the interpolators that ends at the truth."""
     problem, method = sparse(), lb.GradientDescent(RATE)
-    with_penalty = lb.train(problem, method, lb.L1(1e-5), steps=100_000, generalised=1e-2)
-    without = lb.train(problem, method, lb.L1(0.0), steps=100_000, generalised=1e-2)
+    with_penalty = lb.train(problem, method, lb.L1(1e-5), steps=100_000, generalised_at=1e-2)
+    without = lb.train(problem, method, lb.L1(0.0), steps=100_000, generalised_at=1e-2)
     assert not with_penalty.milestones.memorised.censored
     assert not with_penalty.milestones.generalised.censored
     assert with_penalty.milestones.ratio > 10
@@ -154,7 +154,7 @@ def test_a_smaller_penalty_delays_generalisation_in_proportion():
     """The slow phase lives at time 1/strength: ten times less is ten times later, measured slope -1."""
     steps = [
         lb.train(
-            sparse(), lb.GradientDescent(RATE), lb.L1(strength), steps=200_000, generalised=3e-2
+            sparse(), lb.GradientDescent(RATE), lb.L1(strength), steps=200_000, generalised_at=3e-2
         ).milestones.generalised.stable.step
         for strength in (1e-4, 1e-5)
     ]
@@ -164,7 +164,7 @@ def test_a_smaller_penalty_delays_generalisation_in_proportion():
 def test_the_delay_of_the_published_figure():
     """Rung 3, the published number: "Grokking Beyond the Euclidean Norm", Figure 3, t1 in tens and t2 about 1e5."""
     problem = lb.problems.SparseRecovery()
-    run = lb.train(problem, lb.GradientDescent(0.1), lb.L1(1e-5), steps=300_000, memorised=1e-3, generalised=1e-3)
+    run = lb.train(problem, lb.GradientDescent(0.1), lb.L1(1e-5), steps=300_000, memorised_at=1e-3, generalised_at=1e-3)
     assert 40 <= run.milestones.memorised.step <= 90
     assert 5e4 <= run.milestones.generalised.step <= 3e5
     assert run.milestones.sharpness is not None

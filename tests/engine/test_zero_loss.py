@@ -174,7 +174,7 @@ def test_probes_are_columns_of_training_and_of_flows():
     toy = lb.problems.LeastSquares(_product, jnp.array([0.5, 3.0]), label="product")
     runs = (
         lb.train(toy, lb.GradientDescent(0.01), lb.L2(1e-2), steps=2000, probes=PROBES, progress=False),
-        lb.flow(toy, weight_decay=1e-2, until=20.0, probes=PROBES, progress=False),
+        lb.flow(toy, weight_decay=1e-2, time=20.0, probes=PROBES, progress=False),
     )
     for run in runs:
         at_end = run.final

@@ -70,7 +70,7 @@ def test_the_records_are_those_of_the_closed_form():
 def test_the_milestones_are_crossings_of_the_closed_form():
     problem = regression()
     path = closed_form(problem, [0.0, UNTIL])
-    errors = {"memorised": problem.train_error, "generalised": problem.test_error}
+    errors = {"memorised_at": problem.train_error, "generalised_at": problem.test_error}
     # Thresholds in the middle of where each error comes from and goes to.
     middle = {name: float(np.sqrt(error(path[0]) * error(path[1]))) for name, error in errors.items()}
     run = flow(problem, rtol=1e-7, atol=1e-10, **middle)
@@ -116,7 +116,7 @@ def by_scipy(problem, weight_decay, times, method="LSODA") -> list[Any]:
 def test_matrix_completion_is_that_of_scipy(method):
     """Rung 2."""
     problem = factors()
-    run = flow(problem, weight_decay=1e-3, until=1e4, rtol=1e-6, atol=1e-9, probes=())
+    run = flow(problem, weight_decay=1e-3, time=1e4, rtol=1e-6, atol=1e-9, probes=())
     rows = np.arange(0, len(run["time"]), 40)
     rows = rows if rows[-1] == len(run["time"]) - 1 else np.append(rows, len(run["time"]) - 1)
     reference = by_scipy(problem, 1e-3, run["time"][rows], method)
@@ -129,7 +129,7 @@ def test_matrix_completion_is_that_of_scipy(method):
 
 def test_train_approaches_the_flow_linearly_in_its_learning_rate():
     problem, until = factors(), 20.0
-    end = flow(problem, weight_decay=1e-2, until=until, rtol=1e-8, atol=1e-11, probes=()).params
+    end = flow(problem, weight_decay=1e-2, time=until, rtol=1e-8, atol=1e-11, probes=()).params
     rates = np.array([4e-2, 2e-2, 1e-2])
     gaps = []
     for rate in rates:
@@ -189,7 +189,7 @@ def same(one: lb.Run, other: lb.Run) -> None:
 
 def test_a_batch_is_its_single_flows():
     jobs = [
-        FlowJob(regression(seed), lb.L2(decay), UNTIL, probes=[Components()])
+        FlowJob(regression(seed), lb.L2(decay), time=UNTIL, probes=[Components()])
         for seed in (0, 1)
         for decay in (1e-2, 1e-3)
     ]
@@ -204,7 +204,7 @@ def test_a_batch_is_its_single_flows():
 
 def test_records_are_reported_as_they_are_made():
     seen: list[np.ndarray] = []
-    job = FlowJob(regression(), lb.L2(DECAY), UNTIL, probes=[Components()])
+    job = FlowJob(regression(), lb.L2(DECAY), time=UNTIL, probes=[Components()])
     (run,) = run_flows([job], on_records=lambda number, rows: seen.append(rows["time"]), progress=False)
     assert run is not None
     np.testing.assert_array_equal(np.concatenate(seen), run["time"][1:])
@@ -214,7 +214,7 @@ def test_records_are_reported_as_they_are_made():
 def test_a_second_flow_compiles_nothing(compiles):
     flow()
     with compiles() as count:
-        flow(regression(7, noise=0.1), until=77.0, rtol=1e-5, atol=1e-8, memorised=0.1, max_gradients=10**6)
+        flow(regression(7, noise=0.1), time=77.0, rtol=1e-5, atol=1e-8, memorised_at=0.1, max_gradients=10**6)
     assert count() == 0
 
 
@@ -239,7 +239,7 @@ def waves() -> tuple[lb.problems.LeastSquares, float]:
 
 def test_lost_and_stable_crossings():
     problem, first = waves()
-    run = flow(problem, weight_decay=0.0, until=8.0, probes=(), generalised=0.2, rtol=1e-8, atol=1e-11)
+    run = flow(problem, weight_decay=0.0, time=8.0, probes=(), generalised_at=0.2, rtol=1e-8, atol=1e-11)
     generalised = run.milestones.generalised
     # The error of w, relative to 1 - w = exp(-t) ≥ 3e-4.
     assert generalised.time == pytest.approx(first, abs=1e-4)
@@ -249,14 +249,14 @@ def test_lost_and_stable_crossings():
 
 def test_a_crossing_that_is_lost_at_the_end_is_not_stable():
     problem, first = waves()
-    run = flow(problem, weight_decay=0.0, until=5.0, probes=(), generalised=0.2, rtol=1e-8, atol=1e-11)
+    run = flow(problem, weight_decay=0.0, time=5.0, probes=(), generalised_at=0.2, rtol=1e-8, atol=1e-11)
     assert run.milestones.generalised.first.step == pytest.approx(first, abs=1e-4)
     assert run.milestones.generalised.lost == pytest.approx(5 - first, abs=1e-3)
     assert run.milestones.generalised.stable is None
 
 
 def test_what_is_below_from_the_start_is_crossed_at_zero():
-    run = flow(memorised=1e6, generalised=1e-300)
+    run = flow(memorised_at=1e6, generalised_at=1e-300)
     assert run.milestones.memorised.time == 0
     assert run.milestones.generalised.censored
     assert "not generalised by time 1000" in str(run.milestones)
@@ -289,7 +289,7 @@ def small_steps(until: float, rate: float) -> Any:
 
 def test_a_flow_passes_kinks():
     """A relu net: units switch on and off at single points."""
-    run = flow(net(), weight_decay=1e-3, until=100.0, probes=(), max_gradients=2_000_000)
+    run = flow(net(), weight_decay=1e-3, time=100.0, probes=(), max_gradients=2_000_000)
     assert run.outcome.ending is Ending.FINISHED
     reference = small_steps(100.0, 1e-3)
     for name, layer in run.params.items():
@@ -321,7 +321,7 @@ def root(params):
 def test_a_loss_that_becomes_nan_ends_the_flow_there():
     """`w' = -1/2` from 1 comes to 1/2, and there is no loss beyond."""
     problem = lb.problems.LeastSquares(root, jnp.ones(1), label="root")
-    run = flow(problem, weight_decay=0.0, until=10.0, probes=())
+    run = flow(problem, weight_decay=0.0, time=10.0, probes=())
     assert run.outcome.ending is Ending.NOT_FINITE
     assert run.outcome.failed
     assert run.outcome.step == pytest.approx(1.0, rel=1e-3)
@@ -332,7 +332,7 @@ def test_a_loss_that_becomes_nan_ends_the_flow_there():
 
 def test_a_loss_that_overflows_at_the_start_ends_there():
     problem = lb.problems.LeastSquares(lambda w: w - 1.0, jnp.array([1e200]), label="far")
-    run = flow(problem, weight_decay=0.0, until=10.0, probes=())
+    run = flow(problem, weight_decay=0.0, time=10.0, probes=())
     assert run.outcome.ending is Ending.NOT_FINITE
     assert run.outcome.step == 0
     assert len(run["time"]) == 1
@@ -372,7 +372,7 @@ def test_a_start_at_rest_stays():
         ({"max_gradients": 1.5}, "max_gradients=1.5 is not allowed: max_gradients must be a whole number"),
         ({"records_per_decade": 0}, "records_per_decade=0 is not allowed"),
         ({"learning_rate": 0.0}, "learning_rate=0.0 is not allowed"),
-        ({"memorised": 0.0}, "memorised threshold=0.0 is not allowed"),
+        ({"memorised_at": 0.0}, "memorised threshold=0.0 is not allowed"),
         ({"penalty": lb.L2(1e-3)}, "give weight_decay or penalty, not both"),
         ({"weight_decay": 0.0, "penalty": 1e-3}, "penalty must be a penalty record such as L2"),
         ({"problem": 3}, "problem must be a problem record, not int"),
@@ -396,14 +396,14 @@ def test_a_penalty_with_kinks_is_refused(penalty):
 
 def test_the_job_refuses_at_construction():
     with pytest.raises(InputError, match="until"):
-        FlowJob(regression(), None, -1.0)
+        FlowJob(regression(), None, time=-1.0)
 
 
 # Kept and drawn
 
 
 def test_a_flow_is_saved_and_loaded(tmp_path):
-    run, store = flow(memorised=0.1), Store(tmp_path)
+    run, store = flow(memorised_at=0.1), Store(tmp_path)
     same(run, lb.load(lb.save(run, store), store))
 
 
@@ -416,18 +416,18 @@ def test_a_flow_as_a_table():
 def test_a_flow_is_drawn():
     import matplotlib.pyplot as plt
 
-    figure = flow(memorised=0.1).plot()
+    figure = flow(memorised_at=0.1).plot()
     assert figure.axes
     plt.close(figure)
 
 
 def test_a_record_of_a_flow_is_looked_up_by_its_time():
     run = flow()
-    assert run.at(UNTIL)["time"] == UNTIL
+    assert run.record(time=UNTIL)["time"] == UNTIL
 
 
 def test_a_flow_reads_as_a_sentence():
-    text = repr(flow(memorised=0.1))
+    text = repr(flow(memorised_at=0.1))
     assert "finished at time 1000" in text
     assert "memorised at time" in text
 
@@ -443,11 +443,11 @@ def test_mechanism_weight_decay_is_what_moves_the_null_space():
 
 def test_a_batch_over_weight_decay_and_scale_is_its_single_flows():
     problems = [regression(init_scale=scale) for scale in (1.0, 3.0)]
-    runs = lb.flow_batch(problems, until=UNTIL, weight_decay=[DECAY, 2 * DECAY], probes=[Components()], progress=False)
+    runs = lb.flow_batch(problems, time=UNTIL, weight_decay=[DECAY, 2 * DECAY], probes=[Components()], progress=False)
     for run, problem, decay in zip(runs, problems, (DECAY, 2 * DECAY), strict=True):
         same(run, flow(problem, weight_decay=decay))
 
 
 def test_a_batch_refuses_lists_of_different_lengths():
     with pytest.raises(InputError, match="got 2, 1, 3, 1 problems, times, weight decays and penalties"):
-        lb.flow_batch([regression(), regression()], until=1.0, weight_decay=[1.0, 2.0, 3.0])
+        lb.flow_batch([regression(), regression()], time=1.0, weight_decay=[1.0, 2.0, 3.0])

@@ -80,7 +80,7 @@ def test_it_predicts_descent():
     path = nuclear_path(problem)
     predicted = lb.theory.predicted_t2(problem, 0.1, lb.NuclearNorm(1e-3), threshold=1e-2, path=path).step
     run = lb.train(
-        problem, lb.ProjectedSubgradient(0.1), lb.NuclearNorm(1e-3), steps=10_000, generalised=1e-2, progress=False
+        problem, lb.ProjectedSubgradient(0.1), lb.NuclearNorm(1e-3), steps=10_000, generalised_at=1e-2, progress=False
     )
     assert run.milestones.generalised.step == pytest.approx(predicted, rel=2e-3)
 

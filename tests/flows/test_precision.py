@@ -28,7 +28,7 @@ def wide_net(width: int, precision: str) -> lb.problems.LeastSquares:
 
 def test_single_precision_is_double_precision_to_the_tolerance():
     runs = {
-        kind: lb.flow(wide_net(64, kind), weight_decay=DECAY, progress=False, rtol=1e-3, until=10.0)
+        kind: lb.flow(wide_net(64, kind), weight_decay=DECAY, progress=False, rtol=1e-3, time=10.0)
         for kind in ("float64", "float32")
     }
     single, double = runs["float32"], runs["float64"]
@@ -40,7 +40,7 @@ def test_single_precision_is_double_precision_to_the_tolerance():
 
 
 def test_single_precision_takes_a_hundred_thousand_parameters():
-    run = lb.flow(wide_net(1540, "float32"), weight_decay=DECAY, progress=False, rtol=1e-2, until=3.0)
+    run = lb.flow(wide_net(1540, "float32"), weight_decay=DECAY, progress=False, rtol=1e-2, time=3.0)
     assert sum(leaf.size for leaf in run.params.values()) == 100_100
     assert run.outcome.ending is Ending.FINISHED
     assert run.final["train_error"] < 0.2

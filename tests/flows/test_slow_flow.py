@@ -71,7 +71,7 @@ def test_the_milestones_are_those_of_the_closed_form():
     problem = regression()
     error = lambda s: float(problem.test_error(regression_path(problem, [s])[0]))  # noqa: E731
     threshold = np.sqrt(error(0.0) * error(UNTIL))
-    run = slow_flow(problem, generalised=threshold, rtol=1e-7)
+    run = slow_flow(problem, generalised_at=threshold, rtol=1e-7)
     generalised = run.milestones.generalised
     assert run.milestones.memorised.when == 0
     assert generalised.clock == "slow_time"
@@ -134,7 +134,7 @@ def by_scipy(problem, start, slow_times, metric=1.0) -> np.ndarray:
 def test_matrix_completion_is_that_of_scipy():
     """Rung 2."""
     problem = factors()
-    run = slow_flow(problem, until=4.0, probes=[Trajectory()], rtol=1e-7)
+    run = slow_flow(problem, slow_time=4.0, probes=[Trajectory()], rtol=1e-7)
     rows = np.arange(0, len(run["slow_time"]), 40)
     expected = by_scipy(problem, run["parameters"][0], run["slow_time"][rows])
     np.testing.assert_allclose(run["parameters"][rows], expected, atol=2e-5)
@@ -153,18 +153,18 @@ def preconditioned(problem, metric, weight_decay, until) -> np.ndarray:
 def test_a_metric_is_the_limit_of_the_preconditioned_flow():
     """Rung 2: the gap to `w' = -D(∇F + λw)` at slow time 1 falls as λ."""
     metric = np.array([3.0, 0.5])
-    run = slow_flow(HYPERBOLA, until=1.0, probes=[Trajectory()], rtol=1e-8, metric=metric)
+    run = slow_flow(HYPERBOLA, slow_time=1.0, probes=[Trajectory()], rtol=1e-8, metric=metric)
     gaps = [np.linalg.norm(preconditioned(HYPERBOLA, metric, s, 1 / s) - run.params) for s in (1e-2, 1e-3)]
     assert gaps[1] < 3e-3
     assert np.log10(gaps[0] / gaps[1]) == pytest.approx(1, abs=0.1)
-    plain = slow_flow(HYPERBOLA, until=1.0, probes=[Trajectory()])
+    plain = slow_flow(HYPERBOLA, slow_time=1.0, probes=[Trajectory()])
     assert np.linalg.norm(plain.params - run.params) > 10 * gaps[1]
 
 
 def test_many_residuals_by_conjugate_gradients_are_those_of_scipy():
     problem = completion(shape=(7, 7), observed=30, width=4, init_scale=0.7, truth_norm=3.0)
     assert problem.residuals(problem.init()).size > DENSE
-    run = slow_flow(problem, until=1.0, probes=[Trajectory()], rtol=1e-6)
+    run = slow_flow(problem, slow_time=1.0, probes=[Trajectory()], rtol=1e-6)
     expected = by_scipy(problem, run["parameters"][0], np.array([0.0, 1.0]))[-1]
     np.testing.assert_allclose(run["parameters"][-1], expected, atol=1e-4)
 
@@ -175,7 +175,7 @@ def test_many_residuals_by_conjugate_gradients_are_those_of_scipy():
 def test_a_limit_where_the_jacobian_vanishes_is_approached():
     """`w1 w2 = 0`: along an axis to the origin, `w = e^-s Φ(w0)`, where J = 0."""
     cross = lb.problems.LeastSquares(lambda w: w[:1] * w[1:], jnp.array([1.2, 2.2]), label="cross")
-    run = slow_flow(cross, until=30.0, probes=[Trajectory()])
+    run = slow_flow(cross, slow_time=30.0, probes=[Trajectory()])
     assert run.outcome.ending is Ending.FINISHED
     start = run["parameters"][0]
     np.testing.assert_allclose(start, [0.0, np.sqrt(2.2**2 - 1.2**2)], atol=1e-4)
@@ -187,7 +187,7 @@ def test_a_limit_where_the_jacobian_vanishes_is_approached():
 def test_a_limit_of_low_rank_is_the_minimum_nuclear_norm():
     """The rank falls from 5 to 2 and J loses rank with it; the limit is the oracle's."""
     problem = factors()
-    run = slow_flow(problem, until=60.0, probes=[Trajectory()])
+    run = slow_flow(problem, slow_time=60.0, probes=[Trajectory()])
     assert run.outcome.ending is Ending.FINISHED
     answer = lb.oracles.min_nuclear_norm(problem)
     matrix = np.asarray(problem.end_to_end(run.params))
@@ -212,7 +212,7 @@ def test_the_last_record_is_measured_at_the_parameters():
     assert run["slow_time"][-1] == UNTIL == run.outcome.step
     assert run.clock == "slow_time"
     assert run.provenance["steps"] < 60
-    np.testing.assert_allclose(run.at(1.0)["slow_time"], 1.0, rtol=0.05)
+    np.testing.assert_allclose(run.record(slow_time=1.0)["slow_time"], 1.0, rtol=0.05)
 
 
 def test_the_strength_of_the_penalty_drops_out():
@@ -223,7 +223,9 @@ def test_the_strength_of_the_penalty_drops_out():
 def test_a_second_slow_flow_compiles_nothing(compiles):
     slow_flow()
     with compiles() as count:
-        slow_flow(regression(7), until=5.0, rtol=1e-5, atol=1e-8, memorised=0.1, max_gradients=10**6, residual=1e-9)
+        slow_flow(
+            regression(7), slow_time=5.0, rtol=1e-5, atol=1e-8, memorised_at=0.1, max_gradients=10**6, residual=1e-9
+        )
         slow_flow(penalty=lb.L2(0.3))
     assert count() == 0
 
@@ -232,7 +234,7 @@ def test_a_slow_flow_is_stored_and_drawn(tmp_path):
     from latebloom.catalog.reproduction import compute_one
     from latebloom.store import Store
 
-    job, store = lb.SlowFlowJob(regression(), None, UNTIL, [Components()]), Store(tmp_path / "store")
+    job, store = lb.SlowFlowJob(regression(), None, slow_time=UNTIL, probes=[Components()]), Store(tmp_path / "store")
     first, second = compute_one(job, store), compute_one(job, store)
     np.testing.assert_array_equal(first["components"], second["components"])
     assert second.clock == "slow_time"
@@ -248,7 +250,7 @@ def test_a_slow_flow_that_never_began_is_stored_and_drawn(tmp_path):
     from latebloom.store import Store
 
     problem = lb.problems.LeastSquares(lambda w: jnp.array([w[0], w[0] - 1.0]), jnp.ones(2))  # no zero loss
-    job, store = lb.SlowFlowJob(problem, None, UNTIL), Store(tmp_path / "store")
+    job, store = lb.SlowFlowJob(problem, None, slow_time=UNTIL), Store(tmp_path / "store")
     first, second = compute_one(job, store), compute_one(job, store)
     assert first.outcome == second.outcome
     assert second.outcome.ending is Ending.NO_ZERO_LOSS
@@ -294,7 +296,7 @@ def test_ctrl_c_returns_what_was_done():
     slow_flow(rtol=1e-12, atol=1e-13)
     timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
-    run = slow_flow(regression(3), until=5e5, rtol=1e-12, atol=1e-13)
+    run = slow_flow(regression(3), slow_time=5e5, rtol=1e-12, atol=1e-13)
     timer.cancel()
     assert run.outcome.ending is Ending.INTERRUPTED
     assert "interrupted at slow time" in run.outcome.sentence

@@ -109,7 +109,7 @@ def test_conjugate_gradients_agree_with_eigenvalues(monkeypatch):
 
 def test_kkt_residual_is_zero_at_the_end_of_weight_decay_and_not_before():
     problem = diagonal(init_scale=1.0)
-    run = lb.flow(problem, weight_decay=1e-4, until=2e6, rtol=1e-4, atol=1e-12, probes=PROBES)
+    run = lb.flow(problem, weight_decay=1e-4, time=2e6, rtol=1e-4, atol=1e-12, probes=PROBES)
     end, start = (float(lb.theory.kkt_residual(problem, point)) for point in (run.params, problem.init()))
     assert end < 1e-3
     assert run.final["train_error"] < 1e-3
@@ -124,7 +124,7 @@ def test_kkt_residual_is_zero_at_the_end_of_weight_decay_and_not_before():
 
 def test_probes_measure_along_a_run():
     problem = diagonal(init_scale=8.0)
-    run = lb.flow(problem, weight_decay=0.01, until=200.0, rtol=1e-4, probes=PROBES)  # λt = 2 < log 8
+    run = lb.flow(problem, weight_decay=0.01, time=200.0, rtol=1e-4, probes=PROBES)  # λt = 2 < log 8
     assert run["kernel_drift"][0] < 1e-15
     assert run["kernel_drift"][-1] < 0.1
     assert (np.diff(run["kernel_drift"][-50:]) > 0).all()

@@ -1,4 +1,4 @@
-"""A grid of learning rates and strengths: one `train_batch` against a `train` for every cell."""
+"""A grid of learning rates and strengths: one `run` against a `train` for every cell."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def measure(*, steps: int = 100_000, side: int = 6, repeats: int = 3, matrix_siz
     options: dict[str, Any] = {"steps": steps, "progress": False}
     cells = list(zip(methods, penalties, strict=True))
     contenders: dict[str, Callable[[], Any]] = {
-        "batch": lambda: lb.train_batch(problem, methods, penalties, **options),
+        "batch": lambda: lb.run([lb.TrainJob(problem, *cell, steps=steps) for cell in cells], progress=False),
         "singles": lambda: [lb.train(problem, *cell, **options) for cell in cells],
         "bare": lambda: [loops.bare_jax(problem, r, s, steps=steps) for r, s in zip(rates, strengths, strict=True)],
         "stacked": lambda: loops.stacked_jax(problem, rates, strengths, steps=steps),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -33,18 +34,19 @@ def measure(*, dimension: int = 10_000, samples: int = 256, large: int = 100_000
 
 
 def dual(problem: DiagonalClassifier):
-    return lb.dual_flow(
-        problem, weight_decay=WEIGHT_DECAY, until=UNTIL, rtol=1e-4, records_per_decade=10, progress=False
-    )
+    return _flow(problem, "dual", atol=1e-5)
+
+
+def _flow(problem: DiagonalClassifier, solver: str, **options: Any):
+    options |= {"rtol": 1e-4, "records_per_decade": 10, "progress": False}
+    return lb.flow(problem, weight_decay=WEIGHT_DECAY, time=UNTIL, solver=solver, **options)
 
 
 def against_flow(problem: DiagonalClassifier, repeats: int) -> BenchResult:
     """The same flow on all parameters, by the stabilised solver, with as many records."""
     contenders = {
         "ours": lambda: dual(problem),
-        "theirs": lambda: lb.flow(
-            problem, weight_decay=WEIGHT_DECAY, until=UNTIL, rtol=1e-4, records_per_decade=10, progress=False
-        ),
+        "theirs": lambda: _flow(problem, "rkc"),
     }
     timed = take_turns(contenders, repeats=repeats)
     ours, theirs = timed["ours"], timed["theirs"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 from typing import Any
 
 import diffrax
@@ -34,11 +34,11 @@ class Task:
 
     problem: lb.problems.MatrixCompletion
     weight_decay: float = WEIGHT_DECAY
-    until: float = UNTIL
+    time: float = UNTIL
 
     def run(self, **options: Any) -> lb.Run:
         """Ours, with records and milestones."""
-        return lb.flow(self.problem, weight_decay=self.weight_decay, until=self.until, progress=False, **options)
+        return lb.flow(self.problem, weight_decay=self.weight_decay, time=self.time, progress=False, **options)
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -91,7 +91,7 @@ def task(seed: int = 0, **changes: Any) -> Task:
 def measure(
     *,
     seed: int = 0,
-    until: float = UNTIL,
+    time: float = UNTIL,
     steps: int = 200_000,
     torch_steps: int = 2_000,
     cap: float = 12.0,
@@ -99,13 +99,13 @@ def measure(
     repeats: int = 5,
 ) -> list[BenchResult]:
     """Ours at rtol 1e-3 against gradient descent with step 1e-2, and against other integrators of like accuracy."""
-    job = task(seed, until=until)
+    job = task(seed, time=time)
     ours = take_turns({"ours": lambda: job.run(rtol=RTOL)}, repeats=repeats)["ours"]
     run = ours.answer
     rows = np.unique(np.linspace(1, len(run["time"]) - 1, 60).astype(int))
     times = run["time"][rows]
     reference = by_scipy(job, "LSODA", times, rtol=1e-7, cap=np.inf).errors
-    mine = Answer(ours.seconds, run["test_error"][rows], run.provenance["gradients"], until)
+    mine = Answer(ours.seconds, run["test_error"][rows], run.provenance["gradients"], time)
     accuracy = _distance(mine, reference)
     how = f"ours {describe(repeats, ours)}, {mine.gradients:,} gradients, test error within {accuracy:.0e}"
     agree = accuracy <= ACCURACY
@@ -131,7 +131,7 @@ def _against_descent(job: Task, ours: Timed, steps: int, how: str, *, agree: boo
     timed = take_turns(
         {"train": lambda: lb.train(job.problem, method, penalty, steps=steps, progress=False, **never)}, repeats=1
     )["train"]
-    needed = job.until / LEARNING_RATE
+    needed = job.time / LEARNING_RATE
     gradients = needed / ours.answer.provenance["gradients"]
     return [
         BenchResult.at_least(
@@ -179,7 +179,7 @@ def _against_torch(job: Task, ours: Timed, steps: int, how: str, *, agree: bool)
         note = "PyTorch is not installed: pip install torch, or pip install 'latebloom[torch]'"
         return BenchResult(NAME, what, ours.seconds, None, None, f"at least {least}", None, note)
     timed = take_turns({"torch": lambda: torch_descent(job, steps)}, repeats=2)["torch"]
-    needed = job.until / LEARNING_RATE
+    needed = job.time / LEARNING_RATE
     return BenchResult.at_least(
         NAME,
         what,
@@ -205,27 +205,27 @@ def by_scipy(job: Task, method: Any, times: np.ndarray, *, rtol: float, cap: flo
     implicit = method in ("LSODA", "BDF", "Radau")
     extra: dict[str, Any] = {"jac": lambda t, w: np.asarray(job.jacobian(w))} if implicit else {}
     jax.block_until_ready(job.jacobian(job.start) if implicit else None)
-    started, calls, latest = time.perf_counter(), 0, 0.0
+    started, calls, latest = perf_counter(), 0, 0.0
 
     def field(t: float, w: np.ndarray) -> np.ndarray:
         nonlocal calls, latest
         calls, latest = calls + 1, max(latest, t)
-        if time.perf_counter() - started > cap:
+        if perf_counter() - started > cap:
             raise _TooSlow
         return job.field(w)
 
     try:
-        span = (0.0, job.until)
+        span = (0.0, job.time)
         answer: Any = solve_ivp(field, span, job.start, method, t_eval=times, rtol=rtol, atol=1e-3 * rtol, **extra)
     except _TooSlow:
-        return Answer(time.perf_counter() - started, np.zeros(0), calls, latest)
-    seconds = time.perf_counter() - started
+        return Answer(perf_counter() - started, np.zeros(0), calls, latest)
+    seconds = perf_counter() - started
     return Answer(seconds, np.asarray(job.errors(answer.y.T)), calls, float(answer.t[-1]))
 
 
-def by_diffrax(job: Task, solver: Any, times: np.ndarray, *, rtol: float, until: float) -> Answer:
-    """One of diffrax's solvers as far as `until`, compiled before it is timed."""
-    saved = jnp.asarray(times[times <= until])
+def by_diffrax(job: Task, solver: Any, times: np.ndarray, *, rtol: float, time: float) -> Answer:
+    """One of diffrax's solvers as far as `time`, compiled before it is timed."""
+    saved = jnp.asarray(times[times <= time])
 
     @jax.jit
     def solve(start: jax.Array) -> Any:
@@ -233,7 +233,7 @@ def by_diffrax(job: Task, solver: Any, times: np.ndarray, *, rtol: float, until:
             diffrax.ODETerm(lambda t, w, args: job.slope(w)),
             solver,
             0.0,
-            until,
+            time,
             1e-4,
             start,
             saveat=diffrax.SaveAt(ts=saved),
@@ -243,11 +243,11 @@ def by_diffrax(job: Task, solver: Any, times: np.ndarray, *, rtol: float, until:
         )
 
     compiled: Any = solve.lower(jnp.asarray(job.start)).compile()
-    started = time.perf_counter()
+    started = perf_counter()
     answer = jax.block_until_ready(compiled(jnp.asarray(job.start)))
-    seconds = time.perf_counter() - started
+    seconds = perf_counter() - started
     steps = int(answer.stats["num_steps"])
-    return Answer(seconds, np.asarray(job.errors(answer.ys)), steps, until)
+    return Answer(seconds, np.asarray(job.errors(answer.ys)), steps, time)
 
 
 def _against_integrators(
@@ -268,8 +268,8 @@ def _against_integrators(
             results.append(_compare(f"extensisq's {name}", mine, answer, rtol, reference, job))
     # Both are slow here: an explicit one is held to steps of 3.3 over the spectral radius, an implicit one solves
     # 400 equations a stage.
-    for name, solver, until in (("Tsit5", diffrax.Tsit5(), 1e-2), ("Kvaerno5", diffrax.Kvaerno5(), 1e-5)):
-        answer = by_diffrax(job, solver, times, rtol=1e-4, until=until * job.until)
+    for name, solver, time in (("Tsit5", diffrax.Tsit5(), 1e-2), ("Kvaerno5", diffrax.Kvaerno5(), 1e-5)):
+        answer = by_diffrax(job, solver, times, rtol=1e-4, time=time * job.time)
         results.append(_compare(f"diffrax's {name}", mine, answer, 1e-4, reference, job))
     return results
 
@@ -287,10 +287,10 @@ def _compare(
     )
     if not len(theirs.errors):
         note = f"rtol {rtol:g}: stopped at time {theirs.reached:.3g} after {show_seconds(seconds)}, a lower bound"
-    elif theirs.reached < job.until and "Tsit5" in yardstick:
+    elif theirs.reached < job.time and "Tsit5" in yardstick:
         note += f"; extrapolated from time {theirs.reached:g}, where its step is already held by stability"
-        seconds *= job.until / theirs.reached
-    elif theirs.reached < job.until:
+        seconds *= job.time / theirs.reached
+    elif theirs.reached < job.time:
         note += f"; run to time {theirs.reached:g} only, a lower bound"
     agree = _distance(mine, reference) <= ACCURACY
     return BenchResult.at_least(
@@ -304,7 +304,7 @@ def _compare(
 def _scaling(seed: int, strengths: tuple[float, ...]) -> BenchResult:
     """Gradients to the slow time 100 as the weight decay falls: a power -1/2 of it, where descent has -1."""
     spent = [
-        task(seed, weight_decay=strength, until=100 / strength).run(rtol=RTOL).provenance["gradients"]
+        task(seed, weight_decay=strength, time=100 / strength).run(rtol=RTOL).provenance["gradients"]
         for strength in strengths
     ]
     exponent = -float(np.polyfit(np.log(strengths), np.log(spent), 1)[0])

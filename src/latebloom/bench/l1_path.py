@@ -38,7 +38,7 @@ def _compare(problem: lb.problems.SparseRecovery, *, least: float, repeats: int)
     steps = int(SLACK * predicted.step) + 1
     contenders = {
         "path": lambda: lb.flows.l1_path(problem),
-        "iteration": lambda: lb.train(problem, method, penalty, steps=steps, generalised=THRESHOLD, progress=False),
+        "iteration": lambda: lb.train(problem, method, penalty, steps=steps, generalised_at=THRESHOLD, progress=False),
     }
     timed = take_turns(contenders, repeats=repeats)
     ours, theirs = timed["path"], timed["iteration"]

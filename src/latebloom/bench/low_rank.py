@@ -49,7 +49,7 @@ def _against_numpy(numpy_steps: int, steps: int, repeats: int) -> BenchResult:
     from scipy.linalg import get_lapack_funcs
 
     problem = lb.problems.MatrixCompletion()
-    quiet = {"memorised": UNREACHED, "generalised": UNREACHED}
+    quiet = {"memorised_at": UNREACHED, "generalised_at": UNREACHED}
     contenders: dict[str, Callable[[], Any]] = {
         "ours": lambda: _train(problem, steps, **quiet),
         "numpy": lambda: plain_numpy(problem, LEARNING_RATE, STRENGTH, numpy_steps),
@@ -78,7 +78,7 @@ def _against_singles(steps: int, seeds: int, repeats: int) -> BenchResult:
     problems = [lb.problems.MatrixCompletion(seed=seed) for seed in range(seeds)]
     method, penalty = lb.GradientDescent(LEARNING_RATE), lb.NuclearNorm(STRENGTH)
     contenders: dict[str, Callable[[], Any]] = {
-        "batch": lambda: lb.train_batch(problems, method, penalty, steps=steps, progress=False),
+        "batch": lambda: lb.run([lb.TrainJob(p, method, penalty, steps=steps) for p in problems], progress=False),
         "singles": lambda: [_train(problem, steps) for problem in problems],
     }
     timed = take_turns(contenders, repeats=repeats)

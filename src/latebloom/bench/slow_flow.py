@@ -44,7 +44,7 @@ def distance(slow: lb.Run, flow: lb.Run) -> float:
 def measure(
     *,
     seed: int = 0,
-    until: float = UNTIL,
+    slow_time: float = UNTIL,
     strengths: tuple[float, ...] = STRENGTHS,
     cap: int = CAP,
     repeats: int = 3,
@@ -55,10 +55,10 @@ def measure(
 
     def flow(strength: float) -> lb.Run:
         return lb.flow(
-            problem, weight_decay=strength, until=until / strength, rtol=RTOL, max_gradients=cap, progress=False
+            problem, weight_decay=strength, time=slow_time / strength, rtol=RTOL, max_gradients=cap, progress=False
         )
 
-    slow = lambda: lb.slow_flow(problem, until=until, rtol=RTOL, progress=False)  # noqa: E731
+    slow = lambda: lb.slow_flow(problem, slow_time=slow_time, rtol=RTOL, progress=False)  # noqa: E731
     first = strengths[0]
     timed = take_turns({"slow": slow, "flow": lambda: flow(first)}, repeats=repeats)
     ours = timed["slow"]
@@ -69,7 +69,7 @@ def measure(
     made = ours.answer.provenance
     how = f"ours {describe(repeats, ours)}, {made['steps']} steps, {made['gradients']:,} gradients"
     return [
-        *(_row(ours.seconds, cost, how, until) for cost in costs),
+        *(_row(ours.seconds, cost, how, slow_time) for cost in costs),
         *(_beyond(ours.seconds, costs[-1], strength) for strength in EXTRAPOLATED),
         *l1_path.measure(repeats=3 * repeats, large=large),
     ]
@@ -85,10 +85,10 @@ def _cost(strength: float, timed: Timed, slow: lb.Run) -> Cost:
     )
 
 
-def _row(ours: float, cost: Cost, how: str, until: float) -> BenchResult:
+def _row(ours: float, cost: Cost, how: str, slow_time: float) -> BenchResult:
     what = f"to slow time 100, against the flow with λ = {cost.strength:g}"
     note = f"theirs {cost.gradients:,} gradients; {how}; test errors within {cost.distance:.0e}"
-    if cost.reached < until:
+    if cost.reached < slow_time:
         note = f"theirs stopped at slow time {cost.reached:.3g}, a lower bound; {note}"
     agree = cost.distance <= ACCURACY
     kind, bound = TARGETS.get(cost.strength, ("none", 0.0))

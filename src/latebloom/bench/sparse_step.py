@@ -42,7 +42,9 @@ def _what(yardstick: str) -> str:
 
 def _train(problem: lb.problems.SparseRecovery, steps: int, threshold: float = 1e-3) -> lb.Run:
     method, penalty = lb.GradientDescent(LEARNING_RATE), lb.L1(STRENGTH)
-    return lb.train(problem, method, penalty, steps=steps, memorised=threshold, generalised=threshold, progress=False)
+    return lb.train(
+        problem, method, penalty, steps=steps, memorised_at=threshold, generalised_at=threshold, progress=False
+    )
 
 
 def _by_hand(problem: lb.problems.SparseRecovery, loop: Loop, steps: int) -> np.ndarray:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
-    from latebloom.flows import DualFlowJob, FlowJob, SlowFlowJob
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Evidence:
     """What a reproduction has in hand when claims are checked and figures drawn."""
 
     request: Request
-    jobs: Mapping[str, Job | FlowJob | SlowFlowJob | DualFlowJob]
+    jobs: Mapping[str, Any]
     runs: Mapping[str, Run]
     tables: Mapping[str, Mapping[str, np.ndarray]]
 
@@ -111,7 +109,7 @@ class Experiment:
     settings: Mapping[str, Any]
     claims: Sequence[Claim]
     draw: Callable[[Evidence], Figure]
-    jobs: Callable[[Request], Mapping[str, Job | FlowJob | SlowFlowJob | DualFlowJob]] = lambda request: {}
+    jobs: Callable[[Request], Mapping[str, Any]] = lambda request: {}
     studies: Callable[[Request], Sequence[Study]] = lambda request: ()
     seed: int = 0
     seed_reason: str = "the first draw"

@@ -23,25 +23,11 @@ def log_slope(x: Iterable[float], y: Iterable[float]) -> float:
     return float(np.polyfit(np.log(np.asarray(list(x))), np.log(np.asarray(list(y))), 1)[0])
 
 
-def value_at(run: Run, column: str, time: float) -> Any:
-    """A column at a time, linear in log time between records; a row of it for a vector probe."""
-    times, values = np.log(run["time"][1:]), run[column][1:]
-    if values.ndim == 1:
-        return float(np.interp(np.log(time), times, values))
-    return np.array([np.interp(np.log(time), times, part) for part in values.T])
-
-
-def first_time(run: Run, condition: np.ndarray) -> float | None:
-    """The first recorded time at which a condition on the records holds."""
-    hits = np.flatnonzero(condition)
-    return float(run["time"][hits[0]]) if len(hits) else None
-
-
 def fall_time(run: Run, column: str, share: float, *, after: float) -> float | None:
     """When a share of a column's fall between the time `after` and the end is done."""
-    begin, end = value_at(run, column, after), run[column][-1]
+    begin, end = run.at(column, time=after), run[column][-1]
     below = (run["time"] >= after) & (run[column] <= begin - share * (begin - end))
-    return first_time(run, below)
+    return run.first(below)
 
 
 def flat(params: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,9 @@ from latebloom import figures
 from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.core.json import plain
 from latebloom.engine.run import Run
-from latebloom.engine.storage import revive
-from latebloom.engine.training import Job, run_jobs
-from latebloom.errors import LatebloomError
+from latebloom.engine.storage import require_complete, run_stored
 from latebloom.figures.look import style
-from latebloom.flows import DualFlowJob, FlowJob, SlowFlowJob, run_dual_flows, run_flows
-from latebloom.store import LiveRun, Store, run_key
-
-AnyJob = Job | FlowJob | SlowFlowJob | DualFlowJob
-
-
-class InterruptedWork(LatebloomError):
-    """Ctrl-C: what was finished is in the store, what was begun is kept as partial runs."""
-
-    interrupted = True
+from latebloom.store import Store, run_key
 
 
 @dataclass(frozen=True)
@@ -119,7 +108,9 @@ def reproduce(
     chosen = tuple(sorted((given or {}).items()))
     requests = [Request(seed, full, chosen) for seed in (seeds or (experiment.seed,))]
     jobs = [dict(experiment.jobs(request)) for request in requests]
-    runs, computed = _runs(experiment.id, [job for group in jobs for job in group.values()], store)
+    made, computed = run_stored([job for group in jobs for job in group.values()], store, label=experiment.id)
+    require_complete(made)
+    runs = iter(made)
     studies = [list(experiment.studies(request)) for request in requests]
     tables, studied = _tables([study for group in studies for study in group], store)
     evidence = [
@@ -174,72 +165,6 @@ def judge(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     needed = claim.rate if claim.documented else 0.5
     values = [item.value for item in measured]
     return Verdict(claim, values, held >= needed * len(measured), held, len(measured))
-
-
-def _runs(label: str, jobs: Sequence[AnyJob], store: Store):
-    """A run for every job, from the store where it is there; and how many were computed."""
-    keys = [run_key(job.configuration()) for job in jobs]
-    found: dict[str, Run] = {}
-    missing: dict[str, AnyJob] = {}
-    for key, job in zip(keys, jobs, strict=True):
-        if key in found or key in missing:
-            continue
-        stored = store.find(job.configuration())
-        if stored is None:
-            missing[key] = job
-        else:
-            found[key] = revive(stored)
-    if missing:
-        found |= dict(zip(missing, compute(list(missing.values()), store, label=label), strict=True))
-    return iter([found[key] for key in keys]), len(missing)
-
-
-def compute(jobs: Sequence[AnyJob], store: Store, *, label: str = "training") -> list[Run]:
-    """Runs jobs and keeps every one of them, streaming the records to the store while they are made."""
-    live: dict[int, LiveRun] = {}
-
-    def stream(number: int) -> LiveRun:
-        if number not in live:
-            live[number] = store.begin(jobs[number].configuration())
-        return live[number]
-
-    try:
-        runs = _run_all(jobs, label, lambda number, rows: stream(number).append(rows))
-        for number, run in enumerate(runs):
-            if run is not None:
-                columns, summary, arrays = run.to_stored()
-                stream(number).finish(columns, summary, arrays)
-    finally:
-        for begun in live.values():
-            begun.close()
-    finished = [run for run in runs if run is not None and run.outcome.complete]
-    if len(finished) < len(runs):
-        partial = sum(run is not None for run in runs) - len(finished)
-        raise InterruptedWork(
-            f"interrupted: {len(finished)} of {len(runs)} runs finished and are in the store, "
-            f"{partial} kept as partial; the same command runs what is not finished"
-        )
-    return finished
-
-
-def _run_all(jobs: Sequence[AnyJob], label: str, on_records: Callable[[int, dict[str, np.ndarray]], None]):
-    """Iterations first, then flows, each kind in one batch; the runs in the order of the jobs."""
-    runs: list[Run | None] = [None] * len(jobs)
-    kinds = ((Job, run_jobs), (FlowJob, run_flows), (SlowFlowJob, run_flows), (DualFlowJob, run_dual_flows))
-    for kind, run in kinds:
-        numbers = [number for number, job in enumerate(jobs) if isinstance(job, kind)]
-        if numbers:
-            batch: Any = [jobs[number] for number in numbers]
-            made = run(batch, label=label, on_records=lambda n, rows, numbers=numbers: on_records(numbers[n], rows))
-            for number, result in zip(numbers, made, strict=True):
-                runs[number] = result
-    return runs
-
-
-def compute_one(job: AnyJob, store: Store) -> Run:
-    """The run of one job, from the store if it is there."""
-    runs, _ = _runs("training", [job], store)
-    return next(runs)
 
 
 def _tables(studies: Sequence[Study], store: Store):

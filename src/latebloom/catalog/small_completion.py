@@ -43,7 +43,7 @@ def problem(seed: int) -> MatrixCompletion:
 def flow_to(seed: int, weight_decay: float, until: float) -> FlowJob:
     """A flow of which the end counts; the distances of interest go down to 1e-7."""
     return lb.FlowJob(
-        problem(seed), lb.L2(weight_decay), until, solver="dopri8", rtol=1e-10, atol=1e-12, records_per_decade=1
+        problem(seed), lb.L2(weight_decay), time=until, solver="dopri8", rtol=1e-10, atol=1e-12, records_per_decade=1
     )
 
 

@@ -12,56 +12,67 @@ ProblemText = Annotated[str, typer.Argument(metavar="PROBLEM", help="E.g. 'spars
 MethodText = Annotated[str, typer.Option("--method", help="E.g. 'gradient_descent[learning_rate=0.1]'.")]
 PenaltyText = Annotated[list[str] | None, typer.Option("--penalty", help="E.g. 'l1[strength=1e-5]'; repeat to add up.")]
 ProbeText = Annotated[list[str] | None, typer.Option("--probe", help="E.g. 'gradient_ratio'; repeat for more.")]
-Steps = Annotated[int, typer.Option("--steps", min=0, help="How many steps.")]
-Until = Annotated[str | None, typer.Option("--until", help="Stop when 'memorised' or 'generalised'.")]
-Flow = Annotated[float | None, typer.Option("--flow", help="Integrate the gradient flow to this time instead.")]
-SlowFlow = Annotated[float | None, typer.Option("--slow-flow", help="Integrate the limit λ → 0 to this slow time.")]
-Memorised = Annotated[float, typer.Option("--memorised", help="Threshold on the train error.")]
-Generalised = Annotated[float, typer.Option("--generalised", help="Threshold on the test error.")]
+Steps = Annotated[int | None, typer.Option("--steps", min=0, help="How many steps (default: 100,000).")]
+Time = Annotated[float | None, typer.Option("--time", help="Integrate the gradient flow to this time instead.")]
+SlowTime = Annotated[float | None, typer.Option("--slow-time", help="Integrate the limit λ → 0 to this slow time.")]
+StopAt = Annotated[str | None, typer.Option("--stop-at", help="Stop when 'memorised' or 'generalised'.")]
+Memorised = Annotated[float, typer.Option("--memorised-at", help="Threshold on the train error.")]
+Generalised = Annotated[float, typer.Option("--generalised-at", help="Threshold on the test error.")]
 
 
 def run(
     problem: ProblemText,
     method: MethodText = "gradient_descent[learning_rate=0.1]",
     penalty: PenaltyText = None,
-    steps: Steps = 100_000,
+    steps: Steps = None,
+    time: Time = None,
+    slow_time: SlowTime = None,
     probe: ProbeText = None,
-    memorised: Memorised = 1e-3,
-    generalised: Generalised = 1e-3,
-    until: Until = None,
-    flow: Flow = None,
-    slow_flow: SlowFlow = None,
+    stop_at: StopAt = None,
+    memorised_at: Memorised = 1e-3,
+    generalised_at: Generalised = 1e-3,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
     """Run one simulation of your own and keep it in the store."""
     use_compile_cache()
+    import latebloom as lb
     from latebloom import methods, penalties, probes, problems
-    from latebloom.catalog.reproduction import compute_one, run_json
+    from latebloom.catalog.reproduction import run_json
     from latebloom.core.record import parse
-    from latebloom.engine.training import Job
-    from latebloom.errors import InputError
-    from latebloom.flows import FlowJob, SlowFlowJob
-    from latebloom.store import run_key
+    from latebloom.engine.storage import require_complete
 
-    terms = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
-    what: Any = parse(problem, problems.TABLE, "problem")
-    preferred: Any = (terms[0] if len(terms) == 1 else penalties.Sum(*terms)) if terms else None  # type: ignore[arg-type]
-    measured: Any = tuple(parse(text, probes.TABLE, "probe") for text in probe or [])
-    if flow is not None and slow_flow is not None:
-        raise InputError("--flow and --slow-flow are two ways of running: give one of them")
-    if slow_flow is not None:
-        job = SlowFlowJob(what, preferred, slow_flow, measured, memorised, generalised)
-    elif flow is None:
-        how: Any = parse(method, methods.TABLE, "method")
-        job = Job(what, how, preferred, steps, measured, memorised, generalised, until)
+    _check_one(steps=steps, time=time, slow_time=slow_time)
+    terms: Any = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
+    common: Any = {
+        "problem": parse(problem, problems.TABLE, "problem"),
+        "penalty": (terms[0] if len(terms) == 1 else penalties.Sum(*terms)) if terms else None,
+        "probes": tuple(parse(text, probes.TABLE, "probe") for text in probe or []),
+        "stop_at": stop_at,
+        "memorised_at": memorised_at,
+        "generalised_at": generalised_at,
+    }
+    job: Any
+    if slow_time is not None:
+        job = lb.SlowFlowJob(**common, slow_time=slow_time)
+    elif time is not None:
+        job = lb.FlowJob(**common, time=time)
     else:
-        job = FlowJob(what, preferred, flow, measured, memorised, generalised)
-    result = compute_one(job, open_store(store))
-    key = run_key(job.configuration())
+        how: Any = parse(method, methods.TABLE, "method")
+        job = lb.TrainJob(method=how, **common, steps=100_000 if steps is None else steps)
+    result = lb.run(job, store=open_store(store))
+    require_complete([result])
     if as_json:
         print_json(run_json(job.problem.name(), result))
     else:
-        print(f"{key}  {result.outcome}\n{result.milestones}")
-        log(f"see it with: latebloom runs show {key[:8]}")
+        print(f"{job.key}  {result.outcome}\n{result.milestones}")
+        log(f"see it with: latebloom runs show {job.key[:8]}")
     return 1 if result.outcome.failed else 0
+
+
+def _check_one(**budgets: float | None) -> None:
+    from latebloom.errors import InputError
+
+    given = [f"--{name.replace('_', '-')}" for name, value in budgets.items() if value is not None]
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are different ways of running: give one of them")

@@ -1,35 +1,156 @@
-"""What every kind of job has: two milestones to watch for, and probes that go with its problem."""
+"""What a run is asked for: a job is a value, with a text that identifies it and a key under which it is stored."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from latebloom.core.precision import precision
+from latebloom.core.record import Record, parse
 from latebloom.engine.milestones import Watch
-from latebloom.penalties import AbstractPenalty
+from latebloom.engine.run import CLOCKS
+from latebloom.errors import InputError, check_choice, check_count, check_number, unknown_name
+from latebloom.penalties import L2, AbstractPenalty
+from latebloom.penalties import TABLE as PENALTIES
 from latebloom.probes import ALWAYS, AbstractProbe
+from latebloom.probes import TABLE as PROBES
+from latebloom.problems import TABLE as PROBLEMS
 from latebloom.problems import AbstractProblem
+from latebloom.store import run_key
+
+if TYPE_CHECKING:
+    from latebloom.engine.batch import AbstractBatch
+
+EVENTS = ("memorised", "generalised")
 
 
-class Watched:
-    """A job with a threshold on the train error and one on the test error."""
+# How a record's text names a function of one's own: by a number that holds for this process.
+_OWN_FUNCTION = re.compile(r"#[0-9a-f]{8}-\d+")
 
-    memorised: float
-    generalised: float
+
+class AbstractJob(ABC):
+    """Everything that decides one run's numbers: a frozen dataclass; two are equal if they would give the same run.
+
+    The configuration has three parts, because a run is continued with the same dynamics and records and a larger
+    budget: `dynamics` (what is integrated, and how), `records` (what is written down), `budget` (how far).
+    """
+
+    kind: ClassVar[str]
+    clock: ClassVar[str]  # what the run counts: one of its columns
+    kinds: ClassVar[dict[str, type[AbstractJob]]] = {}
+
+    problem: AbstractProblem
+    penalty: AbstractPenalty | None
+    stop_at: str | None
+    memorised_at: float
+    generalised_at: float
+    probes: Sequence[AbstractProbe]
+    records_per_decade: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.kinds[cls.kind] = cls
+
+    @property
+    @abstractmethod
+    def engine(self) -> int:
+        """Raised when the numbers of an unchanged configuration change: stored runs of older engines are not served."""
+
+    @abstractmethod
+    def dynamics(self) -> dict[str, Any]:
+        """What is integrated, and how, as plain JSON values."""
+
+    @abstractmethod
+    def budget(self) -> dict[str, Any]:
+        """How far, as plain JSON values."""
+
+    @classmethod
+    @abstractmethod
+    def batches(cls, jobs: Mapping[int, Any], workers: int) -> list[AbstractBatch]:
+        """The jobs, by their numbers, in batches that threads advance."""
+
+    def records(self) -> dict[str, Any]:
+        """What is written down, as plain JSON values."""
+        return {
+            "probes": sorted(probe.text for probe in self.all_probes),
+            "memorised_at": self.memorised_at,
+            "generalised_at": self.generalised_at,
+            "records_per_decade": self.records_per_decade,
+        }
+
+    def configuration(self) -> dict[str, Any]:
+        """The run's identity, as plain JSON values."""
+        head = {"kind": self.kind, "engine": self.engine}
+        return head | {"dynamics": self.dynamics(), "records": self.records(), "budget": self.budget()}
+
+    @cached_property
+    def text(self) -> str:
+        """The configuration in one line."""
+        return json.dumps(self.configuration(), sort_keys=True, ensure_ascii=False)
+
+    @cached_property
+    def key(self) -> str:
+        """The id under which the run is stored."""
+        return run_key(self.configuration())
+
+    @property
+    def portable(self) -> bool:
+        """Whether the text means the same in another process: not with functions of one's own that have no name."""
+        return _OWN_FUNCTION.search(self.text) is None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractJob) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def but(self, changes: Mapping[str, Any]) -> Self:
+        """The same job with other values: of its own (`steps`), or of its parts (`method.learning_rate`)."""
+        known = {f.name for f in fields(self)}  # type: ignore[arg-type]  # every kind is a dataclass
+        flat: dict[str, Any] = {}
+        nested: dict[str, dict[str, Any]] = {}
+        for path, value in changes.items():
+            name, dot, rest = path.partition(".")
+            if name not in known:
+                raise unknown_name(f"field of a {self.kind} job", name, known)
+            if dot:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                flat[name] = value
+        for name, values in nested.items():
+            part = flat.get(name, getattr(self, name))
+            if not isinstance(part, Record):
+                raise InputError(f"{name} is {part!r} and has no parameters: give {name} itself")
+            flat[name] = part.but(**values)
+        return replace(self, **flat)  # type: ignore[type-var]
+
+    @staticmethod
+    def read(configuration: Mapping[str, Any]) -> AbstractJob:
+        """The job with this configuration: the inverse of `configuration`, for another process."""
+        kind = check_choice("kind of job", str(configuration.get("kind")), AbstractJob.kinds)
+        job = AbstractJob.kinds[kind].from_parts(*(configuration[part] for part in ("dynamics", "records", "budget")))
+        if job.configuration() != dict(configuration):
+            raise InputError(
+                f"this configuration was made by another version (engine {configuration.get('engine')}, here "
+                f"{job.engine}): make the job anew"
+            )
+        return job
+
+    @classmethod
+    @abstractmethod
+    def from_parts(cls, dynamics: Mapping[str, Any], records: Mapping[str, Any], budget: Mapping[str, Any]) -> Self:
+        """The job that has these three parts."""
 
     @property
     def watches(self) -> tuple[Watch, Watch]:
         """The two milestones with the job's thresholds."""
-        return Watch("memorised", "train_error", self.memorised), Watch("generalised", "test_error", self.generalised)
-
-
-class Probed(Watched):
-    """A job whose records are made by probes."""
-
-    problem: AbstractProblem
-    penalty: AbstractPenalty | None
-    probes: Sequence[AbstractProbe]
+        memorised = Watch("memorised", "train_error", self.memorised_at)
+        return memorised, Watch("generalised", "test_error", self.generalised_at)
 
     @property
     def all_probes(self) -> tuple[AbstractProbe, ...]:
@@ -47,3 +168,59 @@ class Probed(Watched):
             probe.check(self.problem, self.penalty)
         if self.penalty is not None:
             self.penalty.check(self.problem.init())
+
+    def check_common(self) -> None:
+        """What every kind of job checks and completes at construction."""
+        if not isinstance(self.problem, AbstractProblem):
+            raise InputError(f"problem must be a problem record, not {type(self.problem).__name__}")
+        if self.penalty is not None and not isinstance(self.penalty, AbstractPenalty):
+            raise InputError(f"penalty must be a penalty record such as L1(1e-5), not {type(self.penalty).__name__}")
+        probes = (self.probes,) if isinstance(self.probes, AbstractProbe) else tuple(self.probes)
+        self.set(probes=check_probes(probes))
+        self.set(records_per_decade=check_count("records_per_decade", self.records_per_decade))
+        for name in ("memorised_at", "generalised_at"):
+            self.set(**{name: check_number(name, getattr(self, name), above=0)})
+        if self.stop_at is not None:
+            check_choice("event", self.stop_at, EVENTS)
+        if self.stop_at == "generalised" and not self.problem.has_test:
+            raise InputError(
+                f"stop_at='generalised' needs a test measure and {self.problem!r} has none: give it a truth"
+            )
+
+    def set(self, **values: Any) -> None:
+        """Completes a field at construction."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def preferred(weight_decay: float, penalty: AbstractPenalty | None) -> AbstractPenalty | None:
+    """The penalty that was given, or that a weight decay is short for."""
+    if weight_decay and penalty is not None:
+        raise InputError("give weight_decay or penalty, not both: penalty=L2(weight_decay) is the same")
+    weight_decay = check_number("weight_decay", weight_decay, least=0)
+    return L2(weight_decay) if penalty is None and weight_decay > 0 else penalty
+
+
+def check_probes(probes: Sequence[AbstractProbe]) -> tuple[AbstractProbe, ...]:
+    """Probes that write different columns."""
+    columns: dict[str, AbstractProbe] = {probe.column: probe for probe in ALWAYS}
+    for probe in probes:
+        if not isinstance(probe, AbstractProbe):
+            raise InputError(f"probes must be probe records such as GradientRatio(), not {probe!r}")
+        if probe.column in CLOCKS or columns.setdefault(probe.column, probe) != probe:
+            raise InputError(
+                f"two probes would write the column {probe.column!r}: leave one out, or name it differently"
+            )
+    return tuple(probes)
+
+
+def read_parts(dynamics: Mapping[str, Any], records: Mapping[str, Any]) -> dict[str, Any]:
+    """Problem, penalty, probes and thresholds, as every kind of job has them."""
+    kept = ("memorised_at", "generalised_at", "records_per_decade")
+    probes = [parse(text, PROBES, "probe") for text in records["probes"]]
+    usual = {probe.text for probe in ALWAYS}
+    return {
+        "problem": parse(dynamics["problem"], PROBLEMS, "problem"),
+        "penalty": None if dynamics["penalty"] is None else parse(dynamics["penalty"], PENALTIES, "penalty"),
+        "probes": tuple(probe for probe in probes if probe.text not in usual),
+    } | {name: records[name] for name in kept}

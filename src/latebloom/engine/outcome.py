@@ -16,6 +16,7 @@ class Ending(StrEnum):
     NOT_FINITE = "not finite"
     INTERRUPTED = "interrupted"
     NO_ZERO_LOSS = "no zero loss"
+    NOT_BEGUN = "not begun"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Outcome:
     @property
     def complete(self) -> bool:
         """Whether running again would give nothing new."""
-        return self.ending is not Ending.INTERRUPTED
+        return self.ending not in {Ending.INTERRUPTED, Ending.NOT_BEGUN}
 
     @property
     def failed(self) -> bool:
@@ -38,6 +39,9 @@ class Outcome:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+NOT_BEGUN = Outcome(Ending.NOT_BEGUN, 0, "not begun: interrupted before its turn")
 
 
 def finished(step: int, remark: str = "") -> Outcome:

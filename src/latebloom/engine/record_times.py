@@ -1,4 +1,4 @@
-"""Which steps are recorded: log-spaced, so that a run of a million steps has a few hundred records."""
+"""When records are made: log-spaced, so that a run of a million steps has a few hundred of them."""
 
 from __future__ import annotations
 
@@ -19,3 +19,12 @@ def log_spaced(steps: int, per_decade: int = PER_DECADE) -> np.ndarray:
     # Rounding up keeps the density: no gap is wider than a factor 10^(1/per_decade) plus one step.
     marks = np.ceil(10.0**exponents - 1e-9).astype(np.int64)
     return np.unique(np.concatenate([[0], marks[marks < steps], [steps]]))
+
+
+def before_end(end: float, decades: int, per_decade: int) -> np.ndarray:
+    """The times of a flow: log-spaced over so many decades before its end.
+
+    >>> before_end(10.0, 2, 1).round(9).tolist()
+    [0.1, 1.0, 10.0]
+    """
+    return end * np.geomspace(10.0**-decades, 1.0, decades * per_decade + 1)

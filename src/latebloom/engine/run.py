@@ -11,14 +11,20 @@ import numpy as np
 
 from latebloom.engine import milestones as milestones_module
 from latebloom.engine.milestones import Milestones
-from latebloom.engine.outcome import Ending, Outcome
-from latebloom.errors import unknown_name
+from latebloom.engine.outcome import NOT_BEGUN, Ending, Outcome
+from latebloom.errors import InputError, check_number, unknown_name
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from latebloom.store import Store
 
+
+CLOCKS = ("step", "time", "slow_time", "log_time")
+CLOCK_OF = {"train": "step", "flow": "time", "slow_flow": "slow_time"}
 BARE = "params"  # the name of parameters that are one array; a path in a tree begins with a bracket or a dot
 
 
@@ -26,10 +32,11 @@ BARE = "params"  # the name of parameters that are one array; a path in a tree b
 class Run:
     """One simulation: every number in it is evaluated at the recorded step, the last record at `params`.
 
-    `columns` holds `step`, `time = step · learning_rate`, `slow_time = strength · time` (one strength)
-    and a column for every probe; vector probes are matrices with a row a record. A flow has `step = time /
-    learning_rate` only if it was told a learning rate; a slow flow has `slow_time` only. A method whose time overflows
-    (LogLossDescent) has `log_time`, the natural logarithm of its time, instead of `time`.
+    `t1` and `t2` are when it memorised and generalised, on the run's own clock. `columns` holds `step`,
+    `time = step · learning_rate`, `slow_time = strength · time` (one strength) and a column for every probe; vector
+    probes are matrices with a row per record. A flow has `step = time / learning_rate` only if it was told a learning
+    rate; a slow flow has `slow_time` only. A method whose time overflows (LogLossDescent) has `log_time`, the natural
+    logarithm of its time, instead of `time`.
     """
 
     configuration: dict[str, Any]
@@ -42,8 +49,17 @@ class Run:
     @property
     def clock(self) -> str:
         """What the run counts: "step" for an iteration, "time" for a flow, "slow_time" for a slow flow."""
-        kinds = {"flow": "time", "slow_flow": "slow_time"}
-        return next((clock for kind, clock in kinds.items() if kind in self.configuration), "step")
+        return CLOCK_OF[self.configuration["kind"]]
+
+    @property
+    def t1(self) -> float | None:
+        """When it memorised, on the run's own clock; None if it did not."""
+        return None if self.milestones.memorised is None else self.milestones.memorised.when
+
+    @property
+    def t2(self) -> float | None:
+        """When it generalised, on the run's own clock; None if it did not, or nothing says so."""
+        return None if self.milestones.generalised is None else self.milestones.generalised.when
 
     def __getitem__(self, column: str) -> np.ndarray:
         if column not in self.columns:
@@ -55,10 +71,63 @@ class Run:
         """The last record of every scalar column."""
         return {name: float(values[-1]) for name, values in self.columns.items() if values.ndim == 1}
 
-    def at(self, when: float) -> dict[str, Any]:
-        """The last record at or before a step (in a flow, a time)."""
-        row = int(np.searchsorted(self.columns[self.clock], when, side="right")) - 1
+    def at(
+        self,
+        column: str,
+        *,
+        step: float | None = None,
+        time: float | None = None,
+        slow_time: float | None = None,
+        log_time: float | None = None,
+    ) -> Any:
+        """A column between two records: `run.at("test_error", time=10.0)`; a vector for a vector probe.
+
+        It is linear in the logarithm of the clock named (`step`, `time`, `slow_time`), or in `log_time` itself; before
+        the first record after zero and after the last one it is constant.
+        """
+        clock, moment = self._moment("at", step, time, slow_time, log_time)
+        values = self[column][1:]
+        if not len(values):
+            raise InputError(f"{column} has one record, and nothing to interpolate: look at run.record({clock}=…)")
+        times = self[clock][1:] if clock == "log_time" else np.log(self[clock][1:])
+        where = moment if clock == "log_time" else np.log(check_number(clock, moment, above=0))
+        if values.ndim == 1:
+            return float(np.interp(where, times, values))
+        return np.array([np.interp(where, times, part) for part in values.T])
+
+    def record(
+        self,
+        *,
+        step: float | None = None,
+        time: float | None = None,
+        slow_time: float | None = None,
+        log_time: float | None = None,
+    ) -> dict[str, Any]:
+        """The last record at or before a moment: `run.record(step=100)`."""
+        clock, moment = self._moment("record", step, time, slow_time, log_time)
+        row = int(np.searchsorted(self[clock], moment, side="right")) - 1
         return {name: values[max(row, 0)] for name, values in self.columns.items()}
+
+    def first(self, condition: np.ndarray) -> float | None:
+        """The run's clock at the first record at which a condition holds: `run.first(run["gradient_ratio"] < 1)`."""
+        hits = np.flatnonzero(condition)
+        if not len(hits):
+            return None
+        return self[self.clock][hits[0]].item()
+
+    def _moment(self, who: str, *moments: float | None) -> tuple[str, float]:
+        """The one clock that was named, and its value."""
+        given = [(clock, moment) for clock, moment in zip(CLOCKS, moments, strict=True) if moment is not None]
+        if len(given) != 1:
+            clocks = " or ".join(f"{clock}=…" for clock in CLOCKS if clock in self.columns)
+            raise InputError(f"run.{who} needs one clock: give {clocks}")
+        return given[0]
+
+    def save(self, store: Store | str | PathLike[str] | None = None) -> str:
+        """Keeps the run in a store or its folder (yours by default) and returns its id, for `lb.load`."""
+        from latebloom.engine.storage import save
+
+        return save(self, store)
 
     def to_frame(self) -> pd.DataFrame:
         """The records as a pandas table; vector probes become columns `name[i]`."""
@@ -83,7 +152,7 @@ class Run:
         return unhealthy(self)
 
     def __repr__(self) -> str:
-        return f"<Run of {self.configuration['problem']}: {self.outcome}; {self.milestones}>"
+        return f"<Run of {self.configuration['dynamics']['problem']}: {self.outcome}; {self.milestones}>"
 
     def to_stored(self) -> tuple[dict[str, np.ndarray], dict[str, Any], dict[str, np.ndarray]]:
         """Columns, JSON summary and parameter arrays, as the store keeps them."""
@@ -99,6 +168,12 @@ class Run:
             "provenance": self.provenance,
         }
         return self.columns, summary, arrays
+
+
+def not_begun(configuration: dict[str, Any]) -> Run:
+    """The run of a job whose turn did not come: no records, no milestones."""
+    provenance = {"seconds": 0.0, "gradients": 0, "learning_rate": None}
+    return Run(configuration, {}, None, NOT_BEGUN, Milestones(None, None, None), provenance)
 
 
 def from_stored(

@@ -18,6 +18,5 @@ def draw_run(run: Run) -> Figure:
     with style():
         figure, (left, right) = canvas(1, 2)
         panels.errors(left, run, test="test error", label="error")
-        norm = "l2_norm" if "l2_norm" in run.columns else "norm"  # a dual flow has no weights, but their norm
-        panels.norm(right, run, norm, r"norm $|w|_2$")
+        panels.norm(right, run, "l2_norm", r"norm $|w|_2$")
     return figure

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 RANKS = (1, 2, 3, 4)
 TAUS = (0.0, 0.5, 1.0)
@@ -47,7 +47,7 @@ def cell(rank: int, count: int, tau: float) -> list[str]:
     return [name_of(count, tau, draw, rank) for draw in range(leverage_runs.DRAWS)]
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {
         name_of(count, tau, draw, rank): leverage_runs.job(request, count, tau, draw, rank)
         for rank in TRAINED_RANKS

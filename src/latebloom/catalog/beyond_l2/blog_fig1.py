@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.catalog.beyond_l2.networks import L2, NOTES, PRINTED, network, network_job
 from latebloom.figures import fourier_panels, panels
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 STRENGTH = 1e-6
 # The printed learning rate is that of --full; at p = 31 ten times as much shows the same in half as many steps.
@@ -28,7 +27,7 @@ ALL_RIGHT = 1e-9  # t1 and t2: not one pair is wrong
 MAIN, TWO, WITHOUT = "one embedding", "two embeddings", "without a penalty"
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     rate, steps = (LARGE_RATE, LARGE_STEPS) if request.full else (RATE, STEPS)
     options: Any = {"steps": steps, "wrong": ALL_RIGHT}
     one = network(request)
@@ -42,39 +41,39 @@ def jobs(request: Request) -> dict[str, Job]:
 
 def memorised(evidence: Evidence) -> Measured:
     low, high = (450, 650) if evidence.request.full else (35, 65)
-    first = t1(evidence.runs[MAIN])
+    first = evidence.runs[MAIN].t1
     return Measured(first, first is not None and low <= first <= high)
 
 
 def generalised(evidence: Evidence) -> Measured:
     low, high = (7_000, 11_500) if evidence.request.full else (5_000, 9_000)
-    second = t2(evidence.runs[MAIN])
+    second = evidence.runs[MAIN].t2
     return Measured(second, second is not None and low <= second <= high)
 
 
 def at_t1(run: Run, column: str) -> float | None:
     """A column where the last training pair is right for the first time."""
-    first = t1(run)
-    return None if first is None else float(run.at(first)[column])
+    first = run.t1
+    return None if first is None else float(run.record(step=first)[column])
 
 
 def delayed_with_two(evidence: Evidence) -> Measured:
     run = evidence.runs[TWO]
-    first, second = t1(run), t2(run)
+    first, second = run.t1, run.t2
     return Measured([first, second], bool(first and second and second >= 10 * first))
 
 
 def without_lags(evidence: Evidence) -> Measured:
     """The test accuracy without a penalty at the t2 of the run with one."""
-    second = t2(evidence.runs[MAIN])
+    second = evidence.runs[MAIN].t2
     if second is None:
         return Measured(None, False)
-    return at_most(float(evidence.runs[WITHOUT].at(second)["test_accuracy"]), 0.9)
+    return at_most(float(evidence.runs[WITHOUT].record(step=second)["test_accuracy"]), 0.9)
 
 
 def never_without(evidence: Evidence) -> Measured:
     """The largest test accuracy without a penalty, and t2 with one."""
-    most, second = float(evidence.runs[WITHOUT]["test_accuracy"].max()), t2(evidence.runs[MAIN])
+    most, second = float(evidence.runs[WITHOUT]["test_accuracy"].max()), evidence.runs[MAIN].t2
     return Measured({"without": most, "t2": second}, most < 1 and second is not None)
 
 
@@ -82,10 +81,10 @@ def leaked(evidence: Evidence) -> Measured:
     """Wrong answers among the pairs without their mirror over all wrong answers, at t1 of one embedding."""
     run, problem = evidence.runs[MAIN], evidence.jobs[MAIN].problem
     unmirrored: Any = problem.unmirrored  # type: ignore[attr-defined]
-    first = t1(run)
+    first = run.t1
     if first is None:
         return Measured(None, False)
-    row = run.at(first)
+    row = run.record(step=first)
     wrong = (1 - row["test_accuracy"]) * len(unmirrored)
     return at_least(float((1 - row["unmirrored_accuracy"]) * np.sum(unmirrored) / wrong), 1 - 1e-6)
 
@@ -203,9 +202,9 @@ def goldilocks(axis: Axes, run: Run) -> None:
     norm = run["l2_norm_of_weights"]
     axis.plot(norm, run["train_loss"], color=TRAIN, label="train loss")
     axis.plot(norm, run["test_loss"], color=TEST, label="test loss")
-    for when, mark in ((t1(run), "$t_1$"), (t2(run), "$t_2$")):
+    for when, mark in ((run.t1, "$t_1$"), (run.t2, "$t_2$")):
         if when is not None:
-            row = run.at(when)
+            row = run.record(step=when)
             axis.plot(row["l2_norm_of_weights"], row["test_loss"], "o", color=THEORY, markersize=3)
             axis.annotate(
                 mark, (row["l2_norm_of_weights"], row["test_loss"]), xytext=(3, 3), textcoords="offset points"

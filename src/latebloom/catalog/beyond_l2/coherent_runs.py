@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import PRINTED, loose_job, problem_of, t2, truth_of
+from latebloom.catalog.beyond_l2.common import PRINTED, loose_job, problem_of, truth_of
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 
 TAUS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -35,7 +35,7 @@ def counts(request: Request) -> tuple[int, ...]:
     return FULL_COUNTS if request.full else COUNTS
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {
         name_of(count, tau, draw): loose_job(1000 * request.seed + draw, measurements=count, coherence=tau, steps=STEPS)
         for count in counts(request)
@@ -52,14 +52,14 @@ def mean_over_draws(evidence: Evidence, count: int, tau: float, column: str) -> 
 
 def mean_time(evidence: Evidence, count: int, tau: float) -> float:
     """The mean generalisation step over draws, infinite if one has not generalised."""
-    return float(np.mean([t2(evidence.runs[name_of(count, tau, draw)]) or np.inf for draw in range(DRAWS)]))
+    return float(np.mean([evidence.runs[name_of(count, tau, draw)].t2 or np.inf for draw in range(DRAWS)]))
 
 
 def recovered_share(evidence: Evidence, tau: float) -> float:
     """The share of runs at one τ with N < n that generalised."""
     below = [count for count in counts(evidence.request) if count < PRINTED["dimension n"]]
     runs = [evidence.runs[name_of(count, tau, draw)] for count in below for draw in range(DRAWS)]
-    return float(np.mean([t2(run) is not None for run in runs]))
+    return float(np.mean([run.t2 is not None for run in runs]))
 
 
 def later(evidence: Evidence) -> Measured:
@@ -82,7 +82,7 @@ def exceptions(evidence: Evidence) -> int:
     """Runs at τ=1 that generalise without the support among the measured components, or the other way round."""
     names = [name_of(n, 1.0, draw) for n in counts(evidence.request) for draw in range(DRAWS)]
     seen = [not truth_of(evidence, name)[problem_of(evidence, name).measurements :].any() for name in names]
-    return sum((t2(evidence.runs[name]) is not None) != inside for name, inside in zip(names, seen, strict=True))
+    return sum((evidence.runs[name].t2 is not None) != inside for name, inside in zip(names, seen, strict=True))
 
 
 LATER = Claim(

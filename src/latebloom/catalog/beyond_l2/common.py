@@ -13,7 +13,7 @@ from latebloom.catalog.base import Evidence, Measured
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import SlowPath
     from latebloom.methods import AbstractMethod
     from latebloom.problems import AbstractLinear, SparseRecovery
@@ -46,27 +46,27 @@ def sparse_job(
     steps: int = 400_000,
     strength: float = STRENGTH,
     **problem: Any,
-) -> Job:
+) -> TrainJob:
     """A run of l1-regularised descent on a sparse-recovery problem, with the probes of Figure 3."""
     probes = lb.probes.GradientRatio(), lb.probes.Components(), lb.probes.SupportNorm(), lb.probes.OffSupportNorm()
-    return lb.Job(
+    return lb.TrainJob(
         lb.problems.SparseRecovery(seed=seed, **problem),
         lb.GradientDescent(LEARNING_RATE) if method is None else method,
         lb.L1(strength),
-        steps,
-        probes,
+        steps=steps,
+        probes=probes,
     )
 
 
-def loose_job(seed: int, *, steps: int, **problem: Any) -> Job:
+def loose_job(seed: int, *, steps: int, **problem: Any) -> TrainJob:
     """A run on measurements of variance 1/n, with milestones at the 1e-2 that the l1 bias allows for every size."""
-    return lb.Job(
+    return lb.TrainJob(
         lb.problems.SparseRecovery(seed=seed, normalise="rows", **problem),
         lb.GradientDescent(LEARNING_RATE),
         lb.L1(STRENGTH),
-        steps,
-        memorised=1e-2,
-        generalised=1e-2,
+        steps=steps,
+        memorised_at=1e-2,
+        generalised_at=1e-2,
     )
 
 
@@ -91,42 +91,26 @@ def l1_path(problem: AbstractLinear) -> SlowPath:
 def t2_predicted(evidence: Evidence, name: str, path: SlowPath, tolerance: float) -> Measured:
     """Predicted over measured t2, less one; of a run without t2, whether none was predicted before its end."""
     job, run = evidence.jobs[name], evidence.runs[name]
-    assert isinstance(job, lb.Job)
+    assert isinstance(job, lb.TrainJob)
     rate = float(job.method.learning_rate)  # type: ignore[attr-defined]
-    step = lb.theory.predicted_t2(job.problem, rate, job.penalty, threshold=job.generalised, path=path).step
-    measured = t2(run)
+    step = lb.theory.predicted_t2(job.problem, rate, job.penalty, threshold=job.generalised_at, path=path).step
+    measured = run.t2
     if measured is None:
         return Measured({"predicted": step, "measured": None}, step > (1 - tolerance) * job.steps)
     return Measured(step / measured - 1, abs(step / measured - 1) <= tolerance)
 
 
-def t1(run: Run) -> int | None:
-    """The memorisation step."""
-    return None if run.milestones.memorised is None else run.milestones.memorised.step
-
-
-def t2(run: Run) -> int | None:
-    """The generalisation step."""
-    return None if run.milestones.generalised is None else run.milestones.generalised.step
-
-
 def ends_and_times(runs: Sequence[Run]) -> tuple[Sequence[float | None], ...]:
     """Final train error, final test error, t1 and t2 of every run."""
     ends = ([run.final[column] for run in runs] for column in ("train_error", "test_error"))
-    return (*ends, [t1(run) for run in runs], [t2(run) for run in runs])
-
-
-def first_step(run: Run, condition: np.ndarray) -> int | None:
-    """The first recorded step at which a condition on the records holds."""
-    hits = np.flatnonzero(condition)
-    return int(run["step"][hits[0]]) if len(hits) else None
+    return (*ends, [run.t1 for run in runs], [run.t2 for run in runs])
 
 
 def times_to_gap(
     run: Run, gaps: np.ndarray, problem: AbstractLinear, learning_rate: float, strength: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """For every η of `ETAS`: the first record after t1 with a gap of at most η/2, and the theorem's t1 + Δt(η)."""
-    start = t1(run) or 0
+    start = run.t1 or 0
     after = run["step"] >= start
     reached = [np.flatnonzero(gaps[after] <= eta / 2) for eta in ETAS]
     measured = [run["step"][after][hits[0]] if len(hits) else np.inf for hits in reached]

@@ -10,10 +10,9 @@ import latebloom as lb
 from latebloom.catalog import measures
 from latebloom.catalog.base import Evidence, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
-from latebloom.catalog.beyond_l2.common import first_step, t1, t2
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.probes import AbstractProbe
 
 RATE, LARGE_RATE = 0.3, 0.05  # the smaller one keeps the balance of the large layers to a few per cent
@@ -55,27 +54,29 @@ def chosen(seed: int, word: str) -> int:
     return seed
 
 
-def small_job(seed: int, depth: int, *, scale: float | None = None) -> Job:
+def small_job(seed: int, depth: int, *, scale: float | None = None) -> TrainJob:
     """Plain gradient descent from a small start, without a penalty."""
     scale = SCALES[depth] if scale is None else scale
     problem = measures.completion(seed, observed=SEEN, depth=depth, init_scale=scale)
     method, threshold = lb.GradientDescent(RATE), low_rank.RECOVERED
-    return lb.Job(problem, method, None, STEPS, probes(depth), memorised=threshold, generalised=threshold)
+    return lb.TrainJob(
+        problem, method, None, steps=STEPS, probes=probes(depth), memorised_at=threshold, generalised_at=threshold
+    )
 
 
-def grid_job(seed: int, depth: int, count: int) -> Job:
+def grid_job(seed: int, depth: int, count: int) -> TrainJob:
     """The same with any number of entries; only the end counts."""
     problem = measures.completion(seed, observed=count, depth=depth, init_scale=SCALES[depth])
-    return lb.Job(problem, lb.GradientDescent(RATE), None, STEPS, records_per_decade=10)
+    return lb.TrainJob(problem, lb.GradientDescent(RATE), None, steps=STEPS, records_per_decade=10)
 
 
-def large_job(seed: int, depth: int, weight_decay: float) -> Job:
+def large_job(seed: int, depth: int, weight_decay: float) -> TrainJob:
     """Gradient descent from a large start, with weight decay or without."""
     problem = measures.completion(seed, observed=SEEN, depth=depth, init_scale=LARGE_SCALES[depth])
     steps = round(DECAY_TIME / (LARGE_RATE * weight_decay)) if weight_decay else WITHOUT_STEPS
     penalty = lb.L2(weight_decay) if weight_decay else None
     method, threshold = lb.GradientDescent(LARGE_RATE), low_rank.RECOVERED
-    return lb.Job(problem, method, penalty, steps, probes(depth), generalised=threshold)
+    return lb.TrainJob(problem, method, penalty, steps=steps, probes=probes(depth), generalised_at=threshold)
 
 
 def probes(depth: int) -> tuple[AbstractProbe, ...]:
@@ -83,7 +84,7 @@ def probes(depth: int) -> tuple[AbstractProbe, ...]:
     return (*common, lb.probes.LayerBalance()) if depth > 1 else common
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     lean, rich = chosen(request.seed, "not recoverable"), chosen(request.seed, "recovered")
     small = {name_of(depth): small_job(lean, depth) for depth in SCALES}
     grid = {
@@ -172,7 +173,7 @@ def staircase(evidence: Evidence) -> Measured:
     """How much later σ_2 is half of its true value than σ_1, and the smallest effective rank in between."""
     run = evidence.runs[name_of(3)]
     sigma, truth = run["singular_values"], np.linalg.svd(measures.truth_of(evidence, name_of(3)), compute_uv=False)
-    first, second = (first_step(run, sigma[:, i] >= truth[i] / 2) for i in (0, 1))
+    first, second = (run.first(sigma[:, i] >= truth[i] / 2) for i in (0, 1))
     if not (first and second):
         return Measured(None, False)
     between = (run["step"] >= first) & (run["step"] <= second)
@@ -187,16 +188,16 @@ def largest_delay(evidence: Evidence) -> Measured:
 
 def groks(evidence: Evidence) -> Measured:
     run = evidence.runs[LARGE]
-    memorised, ratio = t1(run), run.milestones.ratio
+    memorised, ratio = run.t1, run.milestones.ratio
     if not (memorised and ratio):
         return Measured(None, False)
-    found = {"error at t1": float(run.at(memorised)["test_error"]), "t2/t1": ratio}
+    found = {"error at t1": float(run.record(step=memorised)["test_error"]), "t2/t1": ratio}
     return Measured(found, found["error at t1"] >= 1 and ratio >= 100)
 
 
 def time_scale(evidence: Evidence) -> Measured:
     """λ t2 with the weaker weight decay over that with the stronger one."""
-    weak, strong = (t2(evidence.runs[name]) for name in (LARGE, LARGE_STRONGER))
+    weak, strong = (evidence.runs[name].t2 for name in (LARGE, LARGE_STRONGER))
     return within(WEIGHT_DECAY * weak / (STRONGER * strong) if weak and strong else None, 0.7, 1.3)
 
 
@@ -209,17 +210,17 @@ def distance_to_oracle(evidence: Evidence) -> Measured:
 def stays(evidence: Evidence) -> Measured:
     """Without weight decay, the recovery error at the end over that at memorisation."""
     run = evidence.runs[LARGE_WITHOUT]
-    memorised = t1(run)
-    return at_least(run.final["test_error"] / run.at(memorised)["test_error"] if memorised else None, 0.9)
+    memorised = run.t1
+    return at_least(run.final["test_error"] / run.record(step=memorised)["test_error"] if memorised else None, 0.9)
 
 
 def without_understanding(evidence: Evidence) -> Measured:
     """The shallow run: by how much the recovery error falls after memorisation, and where it ends."""
     run = evidence.runs[LARGE_SHALLOW]
-    memorised, end = t1(run), run.final["test_error"]
+    memorised, end = run.t1, run.final["test_error"]
     if not memorised:
         return Measured(None, False)
-    found = {"drop": float(run.at(memorised)["test_error"] / end), "end": end}
+    found = {"drop": float(run.record(step=memorised)["test_error"] / end), "end": end}
     return Measured(found, found["drop"] >= 3 and end >= 0.3)
 
 

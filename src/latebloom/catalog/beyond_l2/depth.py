@@ -8,10 +8,10 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED, first_step
+from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.penalties import AbstractPenalty
 
 
@@ -43,14 +43,14 @@ def counts(request: Request) -> tuple[int, ...]:
     return FULL_COUNTS if request.full else COUNTS
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     method, probes = lb.GradientDescent(LEARNING_RATE), (lb.probes.VectorL1(),)
 
-    def job(count: int, depth: int, *, scale: float, steps: int, penalty: AbstractPenalty | None = None) -> Job:
+    def job(count: int, depth: int, *, scale: float, steps: int, penalty: AbstractPenalty | None = None) -> TrainJob:
         problem = lb.problems.SparseRecovery(
             measurements=count, depth=depth, init_scale=scale, normalise="rows", seed=request.seed
         )
-        return lb.Job(problem, method, penalty, steps, probes)
+        return lb.TrainJob(problem, method, penalty, steps=steps, probes=probes)
 
     grid = {
         name_of(depth, count): job(count, depth, scale=1e-6 if depth == 1 else 1e-2, steps=STEPS[depth])
@@ -112,7 +112,7 @@ def later_with_depth(evidence: Evidence) -> Measured:
     ratios = []
     for count in (50, 80):
         runs = [evidence.runs[name_of(depth, count)] for depth in (2, 3)]
-        shallow, deep = (first_step(run, run["test_error"] <= 0.5) for run in runs)
+        shallow, deep = (run.first(run["test_error"] <= 0.5) for run in runs)
         ratios += [deep / shallow] if deep and shallow else []
     return at_least(float(np.min(ratios)) if ratios else None, 10.0)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2 import networks
-from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.catalog.beyond_l2.networks import (
     L1,
     L2,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 RATE = 1e-2
 KINDS = (L1, L2, NUCLEAR)
@@ -41,7 +40,7 @@ GROWING = {"everyday": (3e-5, 1e-4), "full": (1e-6, 1e-5)}  # of l1, where the l
 COLLAPSED = (L1, RATE, 1e-3)
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     problem, chosen = network(request), STRENGTHS[request.size]
     runs = networks.grid_jobs(request, (L2, NUCLEAR), (RATE,), chosen, STEPS)
     # The norms are shown after t2, too.
@@ -80,7 +79,7 @@ def grows_after(evidence: Evidence) -> Measured:
     found = {}
     for strength in GROWING[evidence.request.size]:
         run = evidence.runs[name_of(L1, RATE, strength)]
-        norms = norms_until(run, t1(run), run["step"][-1])
+        norms = norms_until(run, run.t1, run["step"][-1])
         if not len(norms):  # never memorised
             return Measured(None, False)
         lowest = int(np.argmin(norms))
@@ -90,7 +89,7 @@ def grows_after(evidence: Evidence) -> Measured:
 
 def falls_on_the_way(evidence: Evidence) -> Measured:
     """|W| at t2 over its largest value since t1, in the runs under l1 that generalise."""
-    series = [norms_until(run, t1(run), t2(run)) for run in family(evidence, L1)]
+    series = [norms_until(run, run.t1, run.t2) for run in family(evidence, L1)]
     ratios = [float(norms[-1] / norms.max()) for norms in series if len(norms)]
     return Measured(ratios, bool(ratios) and max(ratios) <= 0.9)
 
@@ -168,8 +167,8 @@ CLAIMS = (
 
 def l1_left(evidence: Evidence) -> float | None:
     run = family(evidence, L1)[-1]
-    first, norms = t1(run), run["l1_norm_of_weights"]
-    return None if first is None else float(norms[-1] / run.at(first)["l1_norm_of_weights"])
+    first, norms = run.t1, run["l1_norm_of_weights"]
+    return None if first is None else float(norms[-1] / run.record(step=first)["l1_norm_of_weights"])
 
 
 def draw(evidence: Evidence) -> Figure:
@@ -182,9 +181,9 @@ def draw(evidence: Evidence) -> Figure:
     for axis, kind in zip(axes[3:], KINDS, strict=True):
         for (strength, run), colour in zip(norms, shades(len(norms)), strict=True):
             axis.plot(run["step"], run[f"{kind}_norm_of_weights"], color=colour, label=rf"$\beta$ = {strength:g}")
-            second = t2(run)
+            second = run.t2
             if second is not None:
-                axis.plot(second, run.at(second)[f"{kind}_norm_of_weights"], "o", color=colour, markersize=3)
+                axis.plot(second, run.record(step=second)[f"{kind}_norm_of_weights"], "o", color=colour, markersize=3)
         panels.log_steps(axis)
         axis.set_ylabel(f"{SYMBOLS[kind]} norm of the weights")
     axes[4].legend(loc="lower right", fontsize=5.5, title=r"$\ell_1$ penalty, dot: $t_2$", title_fontsize=5.5)

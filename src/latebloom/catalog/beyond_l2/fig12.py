@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import latebloom as lb
 from latebloom.catalog.base import Claim, Experiment, Request, at_most, within
 from latebloom.catalog.beyond_l2 import methods
-from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, THRESHOLD_NOTE, t1
+from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, THRESHOLD_NOTE
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return methods.jobs(request, lb.ProjectedSubgradient(LEARNING_RATE))
 
 
@@ -23,7 +23,7 @@ CLAIMS = (
         "One training step is enough for the projected subgradient to get zero training error.",
         "Section 3.1, Appendix D.1",
         "t1 = 1",
-        lambda e: within(t1(e.runs[methods.OTHER]), 1, 1),
+        lambda e: within(e.runs[methods.OTHER].t1, 1, 1),
     ),
     Claim(
         "zero-error-throughout",

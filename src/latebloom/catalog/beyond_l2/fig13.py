@@ -16,14 +16,13 @@ from latebloom.catalog.beyond_l2.common import (
     STRENGTH,
     THRESHOLD_NOTE,
     problem_of,
-    t1,
 )
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return methods.jobs(request, lb.ProximalGradient(LEARNING_RATE))
 
 
@@ -41,7 +40,7 @@ CLAIMS = (
         "The pattern is that of the subgradient case: memorisation first.",
         "Appendix D.1",
         "t1 at most 100 steps",
-        lambda e: at_most(t1(e.runs[methods.OTHER]), 100),
+        lambda e: at_most(e.runs[methods.OTHER].t1, 100),
     ),
     Claim(
         "ends-at-lasso",

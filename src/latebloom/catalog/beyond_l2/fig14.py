@@ -9,19 +9,18 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank, sensing
-from latebloom.catalog.beyond_l2.common import t1
 from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 PROJECTED_AS_PRINTED = "projected, standard deviation 1/n1 as printed"
 COMPARED = 20_000  # steps before most singular values have reached zero, where rounding is not amplified
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     method = lb.ProjectedSubgradient(low_rank.LEARNING_RATE)
     return sensing.jobs(request, method) | {
         sensing.AS_PRINTED: sensing.printed_job(request, lb.GradientDescent(low_rank.LEARNING_RATE)),
@@ -49,7 +48,7 @@ CLAIMS = (
         "The first projected step interpolates.",
         "Section 3.2, Appendix D.2",
         "t1 = 1",
-        lambda e: within(t1(e.runs[sensing.OTHER]), 1, 1),
+        lambda e: within(e.runs[sensing.OTHER].t1, 1, 1),
     ),
     Claim(
         "zero-error-throughout",

@@ -12,14 +12,14 @@ from latebloom.figures.look import canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 RATES = (3e-3, 1e-2, 3e-2)
 STRENGTHS: Sizes = {"everyday": {NUCLEAR: (1e-4, 1e-3)}, "full": {NUCLEAR: (3e-6, 1e-5, 1e-4)}}
 STEPS = 12_000
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return networks.grid_jobs(request, (NUCLEAR,), RATES, STRENGTHS[request.size], STEPS)
 
 

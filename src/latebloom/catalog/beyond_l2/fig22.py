@@ -8,7 +8,6 @@ import numpy as np
 
 from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import coherent_runs
-from latebloom.catalog.beyond_l2.common import t1
 from latebloom.figures import panels
 from latebloom.figures.look import canvas
 
@@ -24,7 +23,7 @@ def draw(evidence: Evidence) -> Figure:
         columns = (
             [coherent_runs.mean_over_draws(evidence, n, tau, "train_error") for n in wanted],
             [coherent_runs.mean_over_draws(evidence, n, tau, "test_error") for n in wanted],
-            [t1(evidence.runs[coherent_runs.name_of(n, tau, 0)]) for n in wanted],
+            [evidence.runs[coherent_runs.name_of(n, tau, 0)].t1 for n in wanted],
             [time if np.isfinite(time) else None for time in times],
         )
         panels.against_count(axes, wanted, rf"$\tau$ = {tau:g}", columns)

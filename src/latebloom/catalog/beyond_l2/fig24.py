@@ -14,7 +14,7 @@ from latebloom.figures.look import NORM, TEST, TRAIN, canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 COUNTS = (20, 30, 40, 50, 60, 70)
 STEPS = 600_000
@@ -24,7 +24,7 @@ def name_of(count: int) -> str:
     return f"N={count}"
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {name_of(count): sparse_job(request.seed, measurements=count, steps=STEPS) for count in COUNTS}
 
 

@@ -14,12 +14,12 @@ from latebloom.figures.look import GREY, TEST, THEORY, canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 NAME = "l1"
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {NAME: sparse_job(request.seed)}
 
 

@@ -14,12 +14,9 @@ from latebloom.catalog.beyond_l2.common import (
     PRINTED,
     STRENGTH,
     THRESHOLD_NOTE,
-    first_step,
     l1_path,
     problem_of,
     sparse_job,
-    t1,
-    t2,
     t2_predicted,
     truth_of,
 )
@@ -29,12 +26,12 @@ from latebloom.figures.look import canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 MAIN, WITHOUT, AS_PRINTED = "l1", "without l1", "variance 1/n as printed"
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {
         MAIN: sparse_job(request.seed),
         WITHOUT: sparse_job(request.seed, strength=0.0),
@@ -44,7 +41,7 @@ def jobs(request: Request) -> dict[str, Job]:
 
 def ratio_flips(evidence: Evidence) -> Measured:
     run = evidence.runs[MAIN]
-    flip, memorised = first_step(run, run["gradient_ratio"] < 1), t1(run)
+    flip, memorised = run.first(run["gradient_ratio"] < 1), run.t1
     if not (flip and memorised):
         return Measured(None, False)
     stays = bool((run["gradient_ratio"][run["step"] >= flip] < 1).all())
@@ -70,7 +67,7 @@ CLAIMS = (
         "The training error falls first, long before the recovery error.",
         "Section 3.1, Figure 3",
         "t1 near 60 steps (40 to 90) at relative error 1e-3",
-        lambda e: within(t1(e.runs[MAIN]), 40, 90),
+        lambda e: within(e.runs[MAIN].t1, 40, 90),
         rate=0.85,
     ),
     Claim(
@@ -78,7 +75,7 @@ CLAIMS = (
         "After a long training time the recovery error falls too.",
         "Section 3.1, Figure 3",
         "t2 near 1e5 steps (3e4 to 3.5e5) at relative error 1e-3",
-        lambda e: within(t2(e.runs[MAIN]), 3e4, 3.5e5),
+        lambda e: within(e.runs[MAIN].t2, 3e4, 3.5e5),
         rate=0.8,
     ),
     Claim(
@@ -110,7 +107,7 @@ CLAIMS = (
         "The scale of the measurements (variance 1/n as printed, or columns of unit norm) does not change t2.",
         "Appendix G.1.2, the scale of M",
         "t2 with variance 1/n over t2 with unit columns between 0.9 and 1.1",
-        lambda e: within(_ratio(t2(e.runs[AS_PRINTED]), t2(e.runs[MAIN])), 0.9, 1.1),
+        lambda e: within(_ratio(e.runs[AS_PRINTED].t2, e.runs[MAIN].t2), 0.9, 1.1),
         rate=0.7,
     ),
     Claim(

@@ -10,7 +10,7 @@ from latebloom.catalog.beyond_l2.fig2 import RATES, STEPS, draw_grid, power_clai
 from latebloom.catalog.beyond_l2.networks import L1, L2, NOTES, PRINTED, Sizes
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 KINDS = (L1, L2)
 STRENGTHS: Sizes = {
@@ -19,7 +19,7 @@ STRENGTHS: Sizes = {
 }
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return networks.grid_jobs(request, KINDS, RATES, STRENGTHS[request.size], STEPS)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.errors import InputError
 from latebloom.figures import panels
 from latebloom.figures.look import CYCLE, GREY, TEST, THEORY, TRAIN, canvas
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.problems import ImageClassifier
 
 DIGITS = "digits"
@@ -62,23 +61,25 @@ def classifier(request: Request, scale: float) -> ImageClassifier:
         ) from None
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     from latebloom import probes
 
     chosen = size(request)
     starts = {scale: classifier(request, scale) for scale in (SCALE, 1.0)}
 
-    def job(scale: float, rate: float, strength: float, until: str | None = None, steps: int = chosen.steps) -> Job:
+    def job(
+        scale: float, rate: float, strength: float, stop_at: str | None = None, steps: int = chosen.steps
+    ) -> TrainJob:
         measured = [probes.TrainAccuracy(), probes.TestAccuracy(), probes.TestLoss(), probes.WeightNorm("l2")]
-        return lb.Job(
+        return lb.TrainJob(
             starts[scale],
             lb.Optax("adam", learning_rate=rate),
             lb.L1(strength),
-            steps,
-            measured,
-            memorised=1e-9,
-            generalised=1 - chosen.reached,
-            until=until,
+            steps=steps,
+            probes=measured,
+            memorised_at=1e-9,
+            generalised_at=1 - chosen.reached,
+            stop_at=stop_at,
         )
 
     return {
@@ -92,13 +93,13 @@ def jobs(request: Request) -> dict[str, Job]:
 
 def later(run: Run) -> float:
     """t2, or infinity if the run ended before it."""
-    return np.inf if t2(run) is None else float(t2(run) or 0)
+    return np.inf if run.t2 is None else float(run.t2 or 0)
 
 
 def at_t1(run: Run) -> float | None:
     """The test accuracy where the last training image is right for the first time."""
-    first = t1(run)
-    return None if first is None else float(run.at(first)["test_accuracy"])
+    first = run.t1
+    return None if first is None else float(run.record(step=first)["test_accuracy"])
 
 
 def rise(run: Run) -> float | None:
@@ -110,7 +111,7 @@ def rise(run: Run) -> float | None:
 def published(evidence: Evidence) -> Measured:
     """t1, the test accuracy there, and t2 of the large start."""
     run = evidence.runs[LARGE]
-    first, accuracy, second = t1(run), at_t1(run), later(run)
+    first, accuracy, second = run.t1, at_t1(run), later(run)
     chosen = size(evidence.request)
     early, low, high = ((40, 200), 1000, 5000) if chosen is EVERYDAY else ((80, 250), 4500, 7500)
     holds = first is not None and accuracy is not None and early[0] <= first <= early[1] and 0.7 <= accuracy <= 0.86
@@ -119,7 +120,7 @@ def published(evidence: Evidence) -> Measured:
 
 def delay(run: Run, times: float) -> Measured:
     """t2 over t1, and whether it is at least `times`."""
-    first = t1(run)
+    first = run.t1
     return at_least(None if not first else later(run) / first, times)
 
 

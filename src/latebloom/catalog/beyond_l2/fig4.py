@@ -12,11 +12,11 @@ from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, PRINTED, THRESHOLD_
 from latebloom.catalog.beyond_l2.rate_grid import RateGrid
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 
-def job(seed: int, learning_rate: float, strength: float, steps: int) -> Job:
-    return lb.Job(
+def job(seed: int, learning_rate: float, strength: float, steps: int) -> TrainJob:
+    return lb.TrainJob(
         lb.problems.SparseRecovery(seed=seed), lb.GradientDescent(learning_rate), lb.L1(strength), steps=steps
     )
 

@@ -10,7 +10,7 @@ import latebloom as lb
 from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
-from latebloom.catalog.beyond_l2.common import first_step, t1, t2, t2_predicted
+from latebloom.catalog.beyond_l2.common import t2_predicted
 from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, RECOVERED, STRENGTH, nuclear_norm
 from latebloom.catalog.measures import truth_of
 from latebloom.figures import panels
@@ -20,13 +20,13 @@ from latebloom.figures.matrix_panels import singular_values
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 MAIN, WITHOUT, WITH_L1 = "nuclear norm", "without a penalty", "l1 instead"
 COLLAPSED = 5e-3  # a singular value this small (the planted ones are 0.71) has left
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     problem = measures.completion(request.seed)
     return {
         MAIN: low_rank.nuclear_job(problem),
@@ -37,7 +37,7 @@ def jobs(request: Request) -> dict[str, Job]:
 
 def ratio_flips(evidence: Evidence) -> Measured:
     run = evidence.runs[MAIN]
-    flip, memorised = first_step(run, run["gradient_ratio"] < 1), t1(run)
+    flip, memorised = run.first(run["gradient_ratio"] < 1), run.t1
     return within(flip / memorised if flip and memorised else None, 0.5, 3.0)
 
 
@@ -64,7 +64,7 @@ def staged(evidence: Evidence) -> Measured:
 def decay_rate(evidence: Evidence) -> Measured:
     """The mean decrease a step of the largest singular value of A - A* between t1 and t2/2, over αβ."""
     run, truth = evidence.runs[MAIN], truth_of(evidence, MAIN)
-    start, end = t1(run), t2(run)
+    start, end = run.t1, run.t2
     if not (start and end):
         return Measured(None, False)
     window = (run["step"] >= start) & (run["step"] <= end / 2)
@@ -93,14 +93,14 @@ CLAIMS = (
         "The training error falls first, long before the recovery error.",
         "Section 3.2, Figure 5",
         "t1 near 70 steps (50 to 100) at relative error 1e-3",
-        lambda e: within(t1(e.runs[MAIN]), 50, 100),
+        lambda e: within(e.runs[MAIN].t1, 50, 100),
     ),
     Claim(
         "generalises-late",
         "After a long training time the recovery error falls too.",
         "Section 3.2, Figure 5",
         "t2 near 1e5 steps (3e4 to 3e5) at relative error 1e-3",
-        lambda e: within(t2(e.runs[MAIN]), 3e4, 3e5),
+        lambda e: within(e.runs[MAIN].t2, 3e4, 3e5),
         rate=0.05,
     ),
     Claim(

@@ -13,18 +13,18 @@ from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.rate_grid import RateGrid
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 GENERALISED = 3e-3
 
 
-def job(seed: int, learning_rate: float, strength: float, steps: int) -> Job:
-    return lb.Job(
+def job(seed: int, learning_rate: float, strength: float, steps: int) -> TrainJob:
+    return lb.TrainJob(
         measures.completion(seed),
         lb.GradientDescent(learning_rate),
         lb.NuclearNorm(strength),
-        steps,
-        generalised=GENERALISED,
+        steps=steps,
+        generalised_at=GENERALISED,
     )
 
 

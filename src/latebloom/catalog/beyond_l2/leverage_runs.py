@@ -12,11 +12,10 @@ import latebloom as lb
 from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, Study, at_least, at_most
 from latebloom.catalog.beyond_l2 import low_rank
-from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.core.progress import tracked
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.problems import MatrixCompletion
 
 SIDE, RANK = 10, 2
@@ -59,20 +58,20 @@ def seed_of(request: Request, draw: int) -> int:
     return 1000 * request.seed + draw
 
 
-def job(request: Request, count: int, tau: float, draw: int, rank: int = RANK) -> Job:
+def job(request: Request, count: int, tau: float, draw: int, rank: int = RANK) -> TrainJob:
     """A run of nuclear-norm descent on N entries, a share τ of them those of highest leverage."""
     strength, steps = strength_and_steps(request)
-    return lb.Job(
+    return lb.TrainJob(
         measures.completion(seed_of(request, draw), rank=rank, observed=count, coherence=tau),
         lb.GradientDescent(low_rank.LEARNING_RATE),
         lb.NuclearNorm(strength),
-        steps,
-        memorised=low_rank.RECOVERED,
-        generalised=low_rank.RECOVERED,
+        steps=steps,
+        memorised_at=low_rank.RECOVERED,
+        generalised_at=low_rank.RECOVERED,
     )
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {
         name_of(count, tau, draw): job(request, count, tau, draw)
         for count in counts(request)
@@ -156,13 +155,13 @@ def recovered_share(evidence: Evidence, tau: float) -> float:
     return float(np.mean([low_rank.recovered(evidence, name) for name in names]))
 
 
-def times(evidence: Evidence, count: int, draw: int) -> dict[float, int]:
+def times(evidence: Evidence, count: int, draw: int) -> dict[float, float]:
     """The generalisation step of one draw at each τ at which it generalises."""
-    found = {tau: t2(evidence.runs[name_of(count, tau, draw)]) for tau in TAUS}
+    found = {tau: evidence.runs[name_of(count, tau, draw)].t2 for tau in TAUS}
     return {tau: step for tau, step in found.items() if step}
 
 
-def all_times(evidence: Evidence) -> list[dict[float, int]]:
+def all_times(evidence: Evidence) -> list[dict[float, float]]:
     return [times(evidence, n, draw) for n in counts(evidence.request) for draw in range(DRAWS)]
 
 
@@ -208,7 +207,7 @@ def performance(evidence: Evidence) -> Measured:
 
 def memorisation(evidence: Evidence) -> Measured:
     """The range of t1 over all runs, and the largest training error at the end."""
-    steps = [t1(run) for run in evidence.runs.values()]
+    steps = [run.t1 for run in evidence.runs.values()]
     known = [step for step in steps if step]
     error = max(float(run.final["train_error"]) for run in evidence.runs.values())
     value = {"t1": [min(known, default=None), max(known, default=None)], "train error": error}

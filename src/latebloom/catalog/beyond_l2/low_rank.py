@@ -12,7 +12,7 @@ from latebloom.catalog.base import Evidence, Measured, at_most
 from latebloom.catalog.measures import matrix_problem, oracle
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import SlowPath
     from latebloom.methods import AbstractMethod
     from latebloom.penalties import AbstractPenalty
@@ -54,7 +54,7 @@ def nuclear_job(
     strength: float = STRENGTH,
     steps: int = STEPS,
     **job: Any,
-) -> Job:
+) -> TrainJob:
     """A run of descent with a nuclear-norm penalty (or another one), with the probes of Figure 5."""
     probes = (
         lb.probes.GradientRatio(),
@@ -62,12 +62,12 @@ def nuclear_job(
         lb.probes.NuclearNormOfMatrix(),
         lb.probes.Components(),
     )
-    return lb.Job(
+    return lb.TrainJob(
         problem,
         lb.GradientDescent(LEARNING_RATE) if method is None else method,
         lb.NuclearNorm(strength) if penalty is None else penalty,
-        steps,
-        probes,
+        steps=steps,
+        probes=probes,
         **job,
     )
 

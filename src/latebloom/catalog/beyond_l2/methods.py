@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most, within
-from latebloom.catalog.beyond_l2.common import sparse_job, t2, truth_of
+from latebloom.catalog.beyond_l2.common import sparse_job, truth_of
 from latebloom.figures import panels
 from latebloom.figures.look import GREY, canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.methods import AbstractMethod
 
 OTHER, SUBGRADIENT = "this method", "subgradient"
 
 
-def jobs(request: Request, method: AbstractMethod) -> dict[str, Job]:
+def jobs(request: Request, method: AbstractMethod) -> dict[str, TrainJob]:
     return {OTHER: sparse_job(request.seed, method=method), SUBGRADIENT: sparse_job(request.seed)}
 
 
 def same_time(evidence: Evidence) -> Measured:
-    other, reference = (t2(evidence.runs[name]) for name in (OTHER, SUBGRADIENT))
+    other, reference = (evidence.runs[name].t2 for name in (OTHER, SUBGRADIENT))
     return within(other / reference if other and reference else None, 0.95, 1.05)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Evidence, Measured, Request
-from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.catalog.measures import log_slope
 from latebloom.figures import panels
 from latebloom.figures.look import shades
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.problems import EmbeddingMLP
 
 SMALL, LARGE = 31, 97  # modulus
@@ -52,7 +51,7 @@ def network(request: Request, **options: Any) -> EmbeddingMLP:
 
 def network_job(
     problem: EmbeddingMLP, kind: str, rate: float, strength: float, *, steps: int, wrong: float = WRONG, **options: Any
-) -> Job:
+) -> TrainJob:
     """A run of Adam on minibatches with a penalty on the weight matrices."""
     from latebloom import probes
 
@@ -68,7 +67,9 @@ def network_job(
         lb.Optax("adam", learning_rate=rate), round(MINIBATCH * problem.rows), seed=int(problem.init_seed)
     )
     penalty = lb.OnParts(kinds[kind], *problem.weights)
-    return lb.Job(problem, method, penalty, steps, measured, memorised=wrong, generalised=wrong, **options)
+    return lb.TrainJob(
+        problem, method, penalty, steps=steps, probes=measured, memorised_at=wrong, generalised_at=wrong, **options
+    )
 
 
 def name_of(kind: str, rate: float, strength: float) -> str:
@@ -78,11 +79,11 @@ def name_of(kind: str, rate: float, strength: float) -> str:
 
 def grid_jobs(
     request: Request, kinds: Sequence[str], rates: Sequence[float], strengths: Mapping[str, Sequence[float]], steps: int
-) -> dict[str, Job]:
+) -> dict[str, TrainJob]:
     """A run for every penalty, learning rate and strength, stopped when it has generalised."""
     problem = network(request)
     return {
-        name_of(kind, rate, strength): network_job(problem, kind, rate, strength, steps=steps, until="generalised")
+        name_of(kind, rate, strength): network_job(problem, kind, rate, strength, steps=steps, stop_at="generalised")
         for kind in kinds
         for rate in rates
         for strength in strengths[kind]
@@ -91,7 +92,7 @@ def grid_jobs(
 
 def later(run: Run) -> float:
     """t2, or infinity if the run ended before it."""
-    return t2(run) or np.inf
+    return run.t2 or np.inf
 
 
 def falls(times: Sequence[float]) -> bool:
@@ -139,7 +140,7 @@ def power(
 
 def memorise_first(runs: Sequence[Run], most: float) -> Measured:
     """t1 of every run, and whether each is early, and before t2."""
-    first = [t1(run) for run in runs]
+    first = [run.t1 for run in runs]
     return Measured(first, all(a is not None and a < min(most, later(run)) for a, run in zip(first, runs, strict=True)))
 
 

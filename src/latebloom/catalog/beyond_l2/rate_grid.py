@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latebloom.catalog.base import Evidence, Measured, Request, at_least, at_most, within
-from latebloom.catalog.beyond_l2.common import t1, t2
 from latebloom.catalog.measures import log_slope
 from latebloom.figures import panels
 from latebloom.figures.look import THEORY, canvas, shades
@@ -17,7 +16,7 @@ from latebloom.figures.look import THEORY, canvas, shades
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import SlowPath
     from latebloom.theory import Prediction
 
@@ -33,7 +32,7 @@ class RateGrid:
     learning_rates: np.ndarray
     strengths: np.ndarray
     slow_time: float
-    job: Callable[[int, float, float, int], Job]
+    job: Callable[[int, float, float, int], TrainJob]
     delay: Callable[[Any, float, float], Prediction]
     delay_label: str
     path: Callable[[Any], SlowPath]
@@ -41,7 +40,7 @@ class RateGrid:
     def name_of(self, learning_rate: float, strength: float) -> str:
         return f"α={learning_rate:.3g}, β={strength:.2g}"
 
-    def jobs(self, request: Request) -> dict[str, Job]:
+    def jobs(self, request: Request) -> dict[str, TrainJob]:
         return {
             self.name_of(a, b): self.job(request.seed, float(a), float(b), int(self.slow_time / (a * b)))
             for a in self.learning_rates
@@ -51,10 +50,10 @@ class RateGrid:
     def table(self, evidence: Evidence) -> dict[str, np.ndarray]:
         """One row a cell that generalised: learning rate, strength, t2, and the error at the end."""
         rows = [
-            (a, b, t2(run), run.final["test_error"])
+            (a, b, run.t2, run.final["test_error"])
             for a in self.learning_rates
             for b in self.strengths
-            if t2(run := evidence.runs[self.name_of(a, b)]) is not None
+            if (run := evidence.runs[self.name_of(a, b)]).t2 is not None
         ]
         columns = np.array(rows, dtype=float).reshape(-1, 4).T
         return dict(zip(("learning_rate", "strength", "t2", "error"), columns, strict=True))
@@ -85,7 +84,7 @@ class RateGrid:
     def slow_time_at(self, evidence: Evidence) -> float | None:
         """The slow time at which the slow flow falls to the threshold of t2: the constant of the law, predicted."""
         job: Any = next(iter(evidence.jobs.values()))
-        return self.path(job.problem).crossing(np.asarray(job.problem.truth), job.generalised)
+        return self.path(job.problem).crossing(np.asarray(job.problem.truth), job.generalised_at)
 
     def predicted(self, evidence: Evidence, tolerance: float) -> Measured:
         """The largest |predicted / measured t2 - 1| over the cells; of cells without t2, whether none was predicted."""
@@ -118,7 +117,7 @@ class RateGrid:
     def faster_with_more(self, evidence: Evidence) -> Measured:
         """The share of neighbouring cells in which the larger α (or β) generalises earlier."""
         steps = np.array(
-            [[t2(evidence.runs[self.name_of(a, b)]) or np.inf for b in self.strengths] for a in self.learning_rates]
+            [[evidence.runs[self.name_of(a, b)].t2 or np.inf for b in self.strengths] for a in self.learning_rates]
         )
         earlier = [steps[1:] < steps[:-1], steps[:, 1:] < steps[:, :-1]]
         return at_least(float(np.mean(np.concatenate([part.ravel() for part in earlier]))), 1.0)
@@ -131,7 +130,7 @@ class RateGrid:
 
     def all_memorise(self, evidence: Evidence) -> Measured:
         """The share of cells that memorise within 1000 steps."""
-        first = [t1(run) for run in evidence.runs.values()]
+        first = [run.t1 for run in evidence.runs.values()]
         return at_least(float(np.mean([step is not None and step < 1000 for step in first])), 1.0)
 
     def draw_times(self, evidence: Evidence) -> Figure:

@@ -13,7 +13,7 @@ import latebloom as lb
 from latebloom.catalog.base import Evidence, Request
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 ACTIVATIONS: dict[int, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     1: ("max(z, 0)", lambda z: np.maximum(z, 0)),
@@ -88,7 +88,7 @@ def families(evidence: Evidence) -> list[Family]:
     return [family(evidence.request.seed, degree) for degree in ACTIVATIONS]
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     from latebloom import probes
 
     problem = lb.problems.ImageClassifier(
@@ -100,7 +100,9 @@ def jobs(request: Request) -> dict[str, Job]:
         probes.TestAccuracy(),
     ]
     return {
-        name: lb.Job(problem, lb.GradientDescent(RATE), lb.L2(decay), STEPS, measured, memorised=1e-9)
+        name: lb.TrainJob(
+            problem, lb.GradientDescent(RATE), lb.L2(decay), steps=STEPS, probes=measured, memorised_at=1e-9
+        )
         for name, decay in ((DECAYED, DECAY), (FREE, 0.0))
     }
 

@@ -10,7 +10,6 @@ import latebloom as lb
 from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
-from latebloom.catalog.beyond_l2.common import t2
 from latebloom.figures import panels
 from latebloom.figures.look import GREY
 from latebloom.figures.matrix_panels import singular_values
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.methods import AbstractMethod
     from latebloom.problems import MatrixSensing
 
@@ -56,23 +55,23 @@ def sensing(seed: int, normalise: str = "columns") -> MatrixSensing:
     return lb.problems.MatrixSensing(normalise=normalise, seed=seed)
 
 
-def jobs(request: Request, method: AbstractMethod) -> dict[str, Job]:
+def jobs(request: Request, method: AbstractMethod) -> dict[str, TrainJob]:
     """The method and the subgradient method on one draw."""
     problem = sensing(request.seed)
     return {
-        OTHER: low_rank.nuclear_job(problem, method=method, steps=STEPS, generalised=low_rank.RECOVERED),
-        SUBGRADIENT: low_rank.nuclear_job(problem, steps=STEPS, generalised=low_rank.RECOVERED),
+        OTHER: low_rank.nuclear_job(problem, method=method, steps=STEPS, generalised_at=low_rank.RECOVERED),
+        SUBGRADIENT: low_rank.nuclear_job(problem, steps=STEPS, generalised_at=low_rank.RECOVERED),
     }
 
 
-def printed_job(request: Request, method: AbstractMethod, *, steps: int = PRINTED_STEPS) -> Job:
+def printed_job(request: Request, method: AbstractMethod, *, steps: int = PRINTED_STEPS) -> TrainJob:
     """A run at the printed scale of the measurements."""
     problem = sensing(request.seed, normalise="printed")
-    return low_rank.nuclear_job(problem, method=method, steps=steps, generalised=low_rank.RECOVERED)
+    return low_rank.nuclear_job(problem, method=method, steps=steps, generalised_at=low_rank.RECOVERED)
 
 
 def same_time(evidence: Evidence) -> Measured:
-    other, reference = (t2(evidence.runs[name]) for name in (OTHER, SUBGRADIENT))
+    other, reference = (evidence.runs[name].t2 for name in (OTHER, SUBGRADIENT))
     return within(other / reference if other and reference else None, 0.95, 1.05)
 
 
@@ -95,14 +94,14 @@ def staged(evidence: Evidence) -> Measured:
     """The step at which the last of them has decayed over that of the first, if it is at t2 or before."""
     run = evidence.runs[OTHER]
     last, *_, first = decay_steps(run)
-    end = t2(run)
+    end = run.t2
     if not (last and first and end):
         return Measured(None, False)
     return Measured(last / first, bool(last / first >= 1.5 and last <= end))
 
 
 def memorises(evidence: Evidence) -> Measured:
-    return at_most(float(evidence.runs[AS_PRINTED]["train_error"].min()), evidence.jobs[AS_PRINTED].memorised)
+    return at_most(float(evidence.runs[AS_PRINTED]["train_error"].min()), evidence.jobs[AS_PRINTED].memorised_at)
 
 
 PRINTED_SCALE = Claim(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most
-from latebloom.catalog.beyond_l2.common import PRINTED, loose_job, t1, t2
+from latebloom.catalog.beyond_l2.common import PRINTED, loose_job
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 
 SPARSITIES = (1, 5, 10, 15)
@@ -32,7 +32,7 @@ def counts(request: Request) -> tuple[int, ...]:
     return FULL_COUNTS if request.full else COUNTS
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {
         name_of(sparsity, count): loose_job(request.seed, sparsity=sparsity, measurements=count, steps=STEPS)
         for sparsity in SPARSITIES
@@ -44,7 +44,7 @@ def smallest_count(evidence: Evidence, sparsity: int) -> float:
     """The smallest N from which on every larger one generalises, infinite if there is none."""
     smallest = np.inf
     for count in reversed(counts(evidence.request)):
-        if t2(evidence.runs[name_of(sparsity, count)]) is None:
+        if evidence.runs[name_of(sparsity, count)].t2 is None:
             break
         smallest = count
     return float(smallest)
@@ -57,13 +57,13 @@ def smaller_sparsity(evidence: Evidence) -> Measured:
 
 def all_memorise(evidence: Evidence) -> Measured:
     below = [count for count in counts(evidence.request) if count < PRINTED["dimension n"]]
-    steps = [t1(evidence.runs[name_of(s, n)]) or np.inf for s in SPARSITIES for n in below]
+    steps = [evidence.runs[name_of(s, n)].t1 or np.inf for s in SPARSITIES for n in below]
     return at_most(float(max(steps)), 2000)
 
 
 def sooner_with_more(evidence: Evidence) -> Measured:
     """t2 at the smallest over t2 at the largest N < n at which s=5 generalises."""
-    steps = [t2(evidence.runs[name_of(5, n)]) for n in counts(evidence.request) if n < 100]
+    steps = [evidence.runs[name_of(5, n)].t2 for n in counts(evidence.request) if n < 100]
     known = [step for step in steps if step is not None]
     return at_least(known[0] / known[-1] if len(known) > 1 else None, 2.0)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most
-from latebloom.catalog.beyond_l2.common import t1
 from latebloom.catalog.beyond_l2.networks import L1, L2, NUCLEAR, falls, later, memorise_first, name_of
 from latebloom.figures import panels
 from latebloom.figures.look import GREY, THEORY, canvas, shades
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 SMALL, LARGE = (40, 200, 2, 40), (100, 500, 2, 100)  # d, r, c, N
 SOBOLEV, NONE = "sobolev", "none"
@@ -78,16 +77,18 @@ def steps_of(kind: str, rate: float, size: str) -> int:
     return round(STEPS[rate] * (NUCLEAR_SHARE[size] if kind == NUCLEAR else 1))
 
 
-def teacher_job(request: Request, kind: str, rate: float, strength: float) -> Job:
+def teacher_job(request: Request, kind: str, rate: float, strength: float) -> TrainJob:
     """A run of Adam with a penalty on both layers, with Sobolev training, or with neither."""
     kinds = {L1: lb.L1(strength), L2: lb.L2(2 * strength), NUCLEAR: lb.NuclearNorm(strength)}
     problem = problem_of(request, sobolev=strength if kind == SOBOLEV else 0.0)
     steps = steps_of(kind, rate, request.size)
     method, probes = lb.Optax("adam", learning_rate=rate), [lb.probes.TestR2()]
-    return lb.Job(problem, method, kinds.get(kind), steps, probes, memorised=FITTED, generalised=MEAN)
+    return lb.TrainJob(
+        problem, method, kinds.get(kind), steps=steps, probes=probes, memorised_at=FITTED, generalised_at=MEAN
+    )
 
 
-def grid_jobs(request: Request, kind: str, rates: Rates, *, control: bool = False) -> dict[str, Job]:
+def grid_jobs(request: Request, kind: str, rates: Rates, *, control: bool = False) -> dict[str, TrainJob]:
     """A run for every learning rate and strength, and perhaps one with no penalty."""
     cells = [(kind, rate, strength) for rate in rates[request.size] for strength in STRENGTHS[kind]]
     return {name_of(*cell): teacher_job(request, *cell) for cell in [*cells, *[(NONE, RATE, 0.0)] * control]}
@@ -110,10 +111,10 @@ def cells(evidence: Evidence, kind: str, rates: Rates) -> list[Run]:
 
 def fold(run: Run) -> float:
     """The test error at t1 over its smallest value after."""
-    first = t1(run)
+    first = run.t1
     if first is None:
         return 0.0
-    return float(run.at(first)["test_error"] / run["test_error"][run["step"] >= first].min())
+    return float(run.record(step=first)["test_error"] / run["test_error"][run["step"] >= first].min())
 
 
 def best_r2(run: Run) -> float:
@@ -169,8 +170,8 @@ def control(evidence: Evidence) -> Run:
 def stays(evidence: Evidence) -> Measured:
     """The test error at the end over that at t1, with no penalty."""
     run = control(evidence)
-    first = t1(run)
-    share = np.nan if first is None else float(run["test_error"][-1] / run.at(first)["test_error"])
+    first = run.t1
+    share = np.nan if first is None else float(run["test_error"][-1] / run.record(step=first)["test_error"])
     return Measured(share, share >= 0.8)
 
 

@@ -16,7 +16,6 @@ from latebloom.catalog.beyond_l2.common import (
     STRENGTH,
     problem_of,
     sparse_job,
-    t1,
     times_to_gap,
     truth_of,
 )
@@ -26,12 +25,12 @@ from latebloom.figures.look import NORM, TEST, THEORY, TRAIN, canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 NAME, CONSTANTS = "l1", "constants"
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {NAME: sparse_job(request.seed)}
 
 
@@ -77,7 +76,7 @@ def bound_in_row_space(evidence: Evidence) -> Measured:
 def predicts_memorisation(evidence: Evidence) -> Measured:
     """t1 of Eq. 78 over the measured t1 (relative training error 1e-3)."""
     predicted = lb.theory.memorisation_step_thm31(problem_of(evidence, NAME), LEARNING_RATE, STRENGTH).step
-    measured = t1(evidence.runs[NAME])
+    measured = evidence.runs[NAME].t1
     ratio = predicted / measured if measured else None
     return Measured(ratio, ratio is not None and bool(0.5 <= ratio <= 3))
 

@@ -10,7 +10,7 @@ import latebloom as lb
 from latebloom.catalog import measures
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
-from latebloom.catalog.beyond_l2.common import ETAS, t1, times_to_gap
+from latebloom.catalog.beyond_l2.common import ETAS, times_to_gap
 from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, STRENGTH, nuclear_norm
 from latebloom.catalog.measures import matrix_problem, truth_of
 from latebloom.figures import panels
@@ -19,13 +19,13 @@ from latebloom.figures.look import NORM, TEST, THEORY, TRAIN, canvas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 NAME, CONSTANTS, SHRINKING = "nuclear norm", "constants", "no data"
 SHRINK = 0.037  # the step of the iteration without data; no singular value is a multiple of it
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {NAME: low_rank.nuclear_job(measures.completion(request.seed))}
 
 
@@ -90,7 +90,7 @@ def bound_in_row_space(evidence: Evidence) -> Measured:
 
 def predicts_memorisation(evidence: Evidence) -> Measured:
     predicted = lb.theory.memorisation_step_thm34(matrix_problem(evidence, NAME), LEARNING_RATE, STRENGTH).step
-    measured = t1(evidence.runs[NAME])
+    measured = evidence.runs[NAME].t1
     return within(predicted / measured if measured else None, 0.5, 3)
 
 
@@ -114,7 +114,7 @@ def delay_is_needed(evidence: Evidence) -> Measured:
 
 def gap_at_memorisation(evidence: Evidence) -> Measured:
     """γ = σ_min(A(t1)) / σ_max(A*), which the argument about singular vectors needs to be above 1."""
-    run, start = evidence.runs[NAME], t1(evidence.runs[NAME])
+    run, start = evidence.runs[NAME], evidence.runs[NAME].t1
     if start is None:
         return Measured(None, False)
     smallest = run["singular_values"][run["step"] == start][0, -1]

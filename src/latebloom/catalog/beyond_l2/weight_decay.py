@@ -11,7 +11,7 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least,
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED, problem_of
 
 if TYPE_CHECKING:
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.theory import L2Iteration
 
 NAME = "l2 only"
@@ -24,12 +24,14 @@ NOTES = (
 )
 
 
-def jobs(request: Request, *, init_kind: str) -> dict[str, Job]:
+def jobs(request: Request, *, init_kind: str) -> dict[str, TrainJob]:
     """One run from a start of norm 10, with the distance to its limit measured along the way."""
     problem = lb.problems.SparseRecovery(init_kind=init_kind, init_scale=10.0, seed=request.seed)
     limit = lb.theory.L2Iteration(problem, LEARNING_RATE, WEIGHT_DECAY).limit
     probes = (lb.probes.DistanceTo("limit", limit),)
-    return {NAME: lb.Job(problem, lb.GradientDescent(LEARNING_RATE), lb.L2(WEIGHT_DECAY), STEPS, probes)}
+    return {
+        NAME: lb.TrainJob(problem, lb.GradientDescent(LEARNING_RATE), lb.L2(WEIGHT_DECAY), steps=STEPS, probes=probes)
+    }
 
 
 def closed_form(evidence: Evidence) -> L2Iteration:
@@ -39,7 +41,7 @@ def closed_form(evidence: Evidence) -> L2Iteration:
 def drop(evidence: Evidence) -> Measured:
     """The recovery error at memorisation over the one at the end."""
     run = evidence.runs[NAME]
-    plateau = run.at(1000)["test_error"]
+    plateau = run.record(step=1000)["test_error"]
     return at_least(float(plateau / run.final["test_error"]), 10)
 
 

@@ -27,7 +27,7 @@ def data(request: Request) -> SparseSigns:
 def jobs(request: Request):
     # Half the records and a looser tolerance at the paper's size: a record is a product with the test set.
     options = {"rtol": 1e-4, "records_per_decade": 25} if request.full else {}
-    return {FLOW: margins.dual_job(data(request), generalised=5e-3, **options)}
+    return {FLOW: margins.dual_job(data(request), generalised_at=5e-3, **options)}
 
 
 def transition(run: Run) -> float | None:
@@ -36,7 +36,7 @@ def transition(run: Run) -> float | None:
 
 
 def initial_norm(evidence: Evidence) -> float:
-    return float(evidence.runs[FLOW]["norm"][0])
+    return float(evidence.runs[FLOW]["l2_norm"][0])
 
 
 def width(evidence: Evidence) -> Measured:
@@ -171,7 +171,7 @@ EXPERIMENT = Experiment(
         "initial norm": "40.5 (128): every entry 0.286",
         "loss": "logistic, mean",
         "weight decay λ": margins.WEIGHT_DECAY,
-        "time": f"{margins.UNTIL:g}",
+        "time": f"{margins.TIME:g}",
         "test points": 1000,
     },
     jobs=jobs,

@@ -26,8 +26,8 @@ def data(request: Request) -> GaussianGap:
 
 def jobs(request: Request):
     return {
-        FLOW: margins.dual_job(data(request), generalised=5e-3, until=LONG),
-        SMALL: margins.dual_job(margins.gap(1000, 32, 25.0, request.seed), generalised=5e-3, until=LONG),
+        FLOW: margins.dual_job(data(request), generalised_at=5e-3, time=LONG),
+        SMALL: margins.dual_job(margins.gap(1000, 32, 25.0, request.seed), generalised_at=5e-3, time=LONG),
     }
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.catalog.measures import value_at
 from latebloom.figures import panels
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
@@ -51,10 +50,11 @@ def jobs(request: Request) -> dict[str, FlowJob]:
     job = lb.FlowJob(
         problem,
         lb.L2(WEIGHT_DECAY),
-        UNTIL,
-        probes,
-        memorised=MEMORISED,
-        generalised=GENERALISED,
+        time=UNTIL,
+        solver="rkc",
+        probes=probes,
+        memorised_at=MEMORISED,
+        generalised_at=GENERALISED,
         rtol=1e-2,
         records_per_decade=30,
         learning_rate=LEARNING_RATE,
@@ -101,7 +101,7 @@ def memorised_in(evidence: Evidence) -> float | None:
 
 def half_way(evidence: Evidence) -> float | None:
     """The step by which half of the test loss, the square of the recovery error, is gone."""
-    return steps_to(evidence, value_at(evidence.runs[MAIN], "test_error", KERNEL_END) / np.sqrt(2))
+    return steps_to(evidence, evidence.runs[MAIN].at("test_error", time=KERNEL_END) / np.sqrt(2))
 
 
 def predictor_is_zero_filled(evidence: Evidence) -> Measured:
@@ -152,21 +152,21 @@ CLAIMS = (
         "The early phase bias fills every unobserved entry with 0, leading to a large test loss.",
         "Section 3.3.3",
         "recovery error at time log(α)/2λ at least 0.9",
-        lambda e: at_least(value_at(e.runs[MAIN], "test_error", KERNEL_END), 0.9),
+        lambda e: at_least(e.runs[MAIN].at("test_error", time=KERNEL_END), 0.9),
     ),
     Claim(
         "fills-with-zero",
         "In the kernel regime GD fits the observed entries and fills the unobserved ones with 0.",
         "Corollary 3.11",
         "at time log(α)/2λ no unobserved entry above 0.01 of the largest observed one",
-        lambda e: at_most(value_at(e.runs[MAIN], "fill_in", KERNEL_END), 1e-2),
+        lambda e: at_most(e.runs[MAIN].at("fill_in", time=KERNEL_END), 1e-2),
     ),
     Claim(
         "kernel-regime",
         "Until (1-c) log(α)/λ the flow is at the minimum-norm interpolator on NTK features.",
         "Theorem 3.9, Corollary 3.11",
         "relative distance at time log(α)/2λ to the observed table with zeros elsewhere at most 0.01",
-        lambda e: at_most(value_at(e.runs[MAIN], "distance_to_zero_filled", KERNEL_END), 1e-2),
+        lambda e: at_most(e.runs[MAIN].at("distance_to_zero_filled", time=KERNEL_END), 1e-2),
     ),
     Claim(
         "kernel-predictor",

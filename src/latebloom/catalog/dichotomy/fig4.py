@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.problems import ModularClassifier
 
 LEARNING_RATE = 0.03
@@ -38,7 +38,7 @@ def problem(request: Request) -> ModularClassifier:
     return lb.problems.ModularClassifier(**(LARGE if request.full else SMALL), seed=request.seed)
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     import latebloom as lb
 
     probes = (
@@ -47,12 +47,12 @@ def jobs(request: Request) -> dict[str, Job]:
         lb.probes.KktAngle(),
         lb.probes.ZeroSumDefect("log_loss"),
     )
-    options: Any = {"probes": probes, "memorised": NOTHING, "generalised": NOTHING, "records_per_decade": 120}
+    options: Any = {"probes": probes, "memorised_at": NOTHING, "generalised_at": NOTHING, "records_per_decade": 120}
     given, method = problem(request), lb.LogLossDescent(LEARNING_RATE)
     steps = LARGE_STEPS if request.full else STEPS
     return {
-        LONG: lb.Job(given, method, None, steps, **options),
-        EARLY: lb.Job(given, method, None, steps, until="memorised", **options),
+        LONG: lb.TrainJob(given, method, None, steps=steps, **options),
+        EARLY: lb.TrainJob(given, method, None, steps=steps, stop_at="memorised", **options),
     }
 
 

@@ -14,7 +14,7 @@ from latebloom.figures.look import GREY, THEORY, canvas, shades
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import FlowJob
     from latebloom.penalties import AbstractPenalty
     from latebloom.problems import DiagonalRegression
@@ -47,17 +47,19 @@ def sharpness_penalty(given: DiagonalRegression, rate: float) -> AbstractPenalty
     return lb.WeightedL2(8 * rate, moments)
 
 
-def jobs(request: Request) -> dict[str, Job | FlowJob]:
+def jobs(request: Request) -> dict[str, TrainJob | FlowJob]:
     given, found = problem(request.seed), {}
     for rate in RATES + (SMALLER if request.full else ()):
         steps = round(SLOW_TIME / (8 * rate**2))
         for repeat in range(REPEATS):
             method = lb.LabelNoise(rate, 1.0, seed=repeat)
-            found[noisy(rate, repeat)] = lb.Job(given, method, None, steps, memorised=0.5, generalised=0.3)
+            found[noisy(rate, repeat)] = lb.TrainJob(
+                given, method, None, steps=steps, memorised_at=0.5, generalised_at=0.3
+            )
         found[theory(rate)] = lb.FlowJob(
-            given, sharpness_penalty(given, rate), steps * rate, rtol=1e-3, learning_rate=rate
+            given, sharpness_penalty(given, rate), time=steps * rate, solver="rkc", rtol=1e-3, learning_rate=rate
         )
-    return found | {WITHOUT: lb.FlowJob(given, sharpness_penalty(given, 0.0), 1e3, rtol=1e-3)}
+    return found | {WITHOUT: lb.FlowJob(given, sharpness_penalty(given, 0.0), time=1e3, solver="rkc", rtol=1e-3)}
 
 
 def noisy(rate: float, repeat: int) -> str:

@@ -14,18 +14,18 @@ from latebloom.catalog.base import Claim, Evidence, Measured, Study, at_least, a
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
-    from latebloom.flows import DualFlowJob
+    from latebloom.flows import FlowJob
     from latebloom.problems import AbstractPoints, GaussianGap, SparseSigns
 
 WEIGHT_DECAY = 1e-3
 INIT_SCALE = 128 / np.sqrt(2e5)  # every entry of u and v, for the printed norm of 128 at d = 1e5
-UNTIL = 1e4
+TIME = 1e4
 EARLY = 0.1  # a slow time λt in the middle of the kernel phase
 TOGETHER = 32
 FLOW, L2, L1 = "flow", "max l2-margin", "max l1-margin"
 DUAL_NOTE = (
-    "The flow is integrated exactly in n variables, one a training point (lb.dual_flow); gradient descent with the "
-    "authors' step of 0.01 would take 1e6 steps on 2d parameters."
+    "The flow is integrated exactly in n variables, one a training point (lb.flow with solver='dual'); gradient "
+    "descent with the authors' step of 0.01 would take 1e6 steps on 2d parameters."
 )
 
 _KEPT: WeakKeyDictionary[Run, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
@@ -41,10 +41,12 @@ def gap(dimension: int, samples: int, margin: float, seed: int) -> GaussianGap:
     return lb.problems.GaussianGap(dimension, samples, margin=margin, seed=seed)
 
 
-def dual_job(data: AbstractPoints, *, init_scale: float = INIT_SCALE, **options: Any) -> DualFlowJob:
+def dual_job(
+    data: AbstractPoints, *, init_scale: float = INIT_SCALE, weight_decay: float = WEIGHT_DECAY, **options: Any
+) -> FlowJob:
     problem = lb.problems.DiagonalClassifier(data, init_scale=init_scale)
-    settings: dict[str, Any] = {"weight_decay": WEIGHT_DECAY, "until": UNTIL, "memorised": 1e-4} | options
-    return lb.DualFlowJob(problem, **settings)
+    settings: dict[str, Any] = {"time": TIME, "memorised_at": 1e-4, "generalised_at": 1e-2} | options
+    return lb.FlowJob(problem, lb.L2(weight_decay), solver="dual", **settings)
 
 
 def oracle_study(make: Callable[[], AbstractPoints]) -> tuple[Study, Study]:
@@ -93,7 +95,7 @@ def weights_at(evidence: Evidence, name: str, records: Any) -> np.ndarray:
 
     job: Any = evidence.jobs[name]
     run = evidence.runs[name]
-    return DualForm(job.problem, job.weight_decay).weights(run["dual"][records], run["time"][records])
+    return DualForm(job.problem, job.penalty.strengths[0]).weights(run["dual"][records], run["time"][records])
 
 
 def at(run: Run, values: np.ndarray, slow_time: float) -> float:

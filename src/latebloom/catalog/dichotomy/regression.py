@@ -44,10 +44,11 @@ def jobs(request: Request) -> dict[str, FlowJob]:
         f"α = {scale}": lb.FlowJob(
             lb.problems.DiagonalRegression(DIMENSION, SAMPLES, SPARSITY, init_scale=scale, seed=request.seed),
             lb.L2(weight_decay(scale)),
-            2 * float(np.log(scale)) / weight_decay(scale),
-            probes,
-            memorised=2e-2,
-            generalised=0.2,
+            time=2 * float(np.log(scale)) / weight_decay(scale),
+            solver="rkc",
+            probes=probes,
+            memorised_at=2e-2,
+            generalised_at=0.2,
             rtol=1e-4,
             atol=1e-9,
         )

@@ -82,10 +82,11 @@ def job(size: Size, net: Any, slow_time: float, *, weight_decay: float | None = 
     return lb.FlowJob(
         net,
         lb.L2(decay),
-        slow_time / decay,
-        (lb.probes.KktAngle(), lb.probes.SoftmaxCollapse(), lb.probes.ZeroSumDefect()),
-        memorised=ALL_RIGHT,
-        generalised=GENERALISED,
+        time=slow_time / decay,
+        solver="rkc",
+        probes=(lb.probes.KktAngle(), lb.probes.SoftmaxCollapse(), lb.probes.ZeroSumDefect()),
+        memorised_at=ALL_RIGHT,
+        generalised_at=GENERALISED,
         learning_rate=LEARNING_RATE,
         **chosen,
     )

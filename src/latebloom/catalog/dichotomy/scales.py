@@ -11,7 +11,7 @@ from latebloom.catalog.dichotomy import margins
 from latebloom.catalog.dichotomy.margins import at
 
 if TYPE_CHECKING:
-    from latebloom.flows import DualFlowJob
+    from latebloom.flows import FlowJob
     from latebloom.problems import SparseSigns
 
 C = 0.5  # the constant c of the theorems
@@ -35,13 +35,13 @@ def data(request: Request) -> SparseSigns:
     return margins.sparse(20_000, 128, request.seed) if request.full else margins.sparse(2000, 64, request.seed)
 
 
-def jobs(request: Request) -> dict[str, DualFlowJob]:
+def jobs(request: Request) -> dict[str, FlowJob]:
     """A run for each scale, to ten units of λt beyond what Theorem 3.5 speaks of."""
     return {
         name_of(scale): margins.dual_job(
             data(request),
             init_scale=scale,
-            until=((1 + C) * np.log(scale) + 10) / margins.WEIGHT_DECAY,
+            time=((1 + C) * np.log(scale) + 10) / margins.WEIGHT_DECAY,
             records_per_decade=100,
         )
         for scale in SCALES

@@ -34,7 +34,13 @@ def jobs(request: Request) -> dict[str, FlowJob]:
     cells = {f"λ = {decay:g}": (decay, NOISE) for decay in DECAYS} | {EXACT: (1e-3, 0.0)}
     return {
         name: lb.FlowJob(
-            table(request.seed, noise), lb.L2(decay), SLOW_TIME / decay, rtol=1e-3, atol=1e-9, generalised=5e-2
+            table(request.seed, noise),
+            lb.L2(decay),
+            time=SLOW_TIME / decay,
+            solver="rkc",
+            rtol=1e-3,
+            atol=1e-9,
+            generalised_at=5e-2,
         )
         for name, (decay, noise) in cells.items()
     }

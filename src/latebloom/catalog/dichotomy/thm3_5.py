@@ -25,7 +25,7 @@ def jobs(request: Request):
     """The runs over α, and runs from α = 1 at other weight decays, to λt = 20."""
     data = scales.data(request)
     more = {
-        decay_name(s): margins.dual_job(data, init_scale=1.0, weight_decay=s, until=20 / s, records_per_decade=10)
+        decay_name(s): margins.dual_job(data, init_scale=1.0, weight_decay=s, time=20 / s, records_per_decade=10)
         for s in STRENGTHS
     }
     return scales.jobs(request) | more

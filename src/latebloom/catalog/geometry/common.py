@@ -11,7 +11,7 @@ import latebloom as lb
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 DECAY = 0.01  # the paper's λ in Figures 2 and 3, where it prints none: the smallest of Figure 1
 LEARNING_RATE = 0.01
@@ -24,19 +24,19 @@ SCALE_NOTE = (
 FREE_NOTE = "The paper prints neither λ, learning rate nor initial weights for this figure: those are ours."
 
 
-def toy_job(kind: str, init: tuple[float, ...]) -> Job:
+def toy_job(kind: str, init: tuple[float, ...]) -> TrainJob:
     """Gradient descent on a toy model, small steps, the whole path recorded."""
     from latebloom.probes.trajectory import Trajectory
     from latebloom.problems.vector.toy_models import ToyModel
 
-    return lb.Job(
+    return lb.TrainJob(
         ToyModel(kind, init=init),
         lb.GradientDescent(LEARNING_RATE),
         lb.L2(2 * DECAY),
-        STEPS,
+        steps=STEPS,
         probes=[Trajectory()],
-        memorised=MEMORISED,
-        generalised=MEMORISED,
+        memorised_at=MEMORISED,
+        generalised_at=MEMORISED,
     )
 
 

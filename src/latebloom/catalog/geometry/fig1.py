@@ -15,8 +15,7 @@ from latebloom.figures.panels import log_steps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import FlowJob
 
 DECAYS = (0.01, 0.1, 0.2)
@@ -31,28 +30,24 @@ def name_of(decay: float) -> str:
     return f"λ={decay:g}"
 
 
-def jobs(request: Request) -> dict[str, Job | FlowJob]:
+def jobs(request: Request) -> dict[str, TrainJob | FlowJob]:
     from latebloom.probes.trajectory import Trajectory
 
     root = np.sqrt(2)
     problem = lb.problems.LinearRegression([[root, root]], [root * TARGET], truth=[1.0, 1.0], init=START)
-    shared: Any = {"probes": [Trajectory()], "memorised": MEMORISED, "generalised": GENERALISED}
+    shared: Any = {"probes": [Trajectory()], "memorised_at": MEMORISED, "generalised_at": GENERALISED}
     steps = {
-        name_of(decay): lb.Job(problem, lb.GradientDescent(LEARNING_RATE), lb.L2(2 * decay), STEPS, **shared)
+        name_of(decay): lb.TrainJob(problem, lb.GradientDescent(LEARNING_RATE), lb.L2(2 * decay), steps=STEPS, **shared)
         for decay in DECAYS
     }
     tight: Any = {"rtol": FLOW_TOLERANCE, "atol": 1e-9, "records_per_decade": 20}
     until = LEARNING_RATE * STEPS
-    return steps | {FLOW: lb.FlowJob(problem, lb.L2(2 * DECAYS[0]), until, **shared, **tight)}
+    return steps | {FLOW: lb.FlowJob(problem, lb.L2(2 * DECAYS[0]), time=until, solver="rkc", **shared, **tight)}
 
 
 def test_loss(test_error: np.ndarray) -> np.ndarray:
     """The mean square over Gaussian inputs, `|w - (1, 1)|²`."""
     return 2 * test_error**2
-
-
-def t2(run: Run) -> float | None:
-    return run.milestones.generalised.when if run.milestones.generalised else None
 
 
 def floor(decay: float) -> float:
@@ -75,7 +70,7 @@ def passes_memorising_point(evidence: Evidence) -> Measured:
 
 
 def smaller_is_later(evidence: Evidence) -> Measured:
-    steps = [t2(evidence.runs[name_of(decay)]) for decay in DECAYS]
+    steps = [evidence.runs[name_of(decay)].t2 for decay in DECAYS]
     return Measured(steps, None not in steps and steps == sorted(steps, key=lambda step: -(step or 0)))
 
 
@@ -102,7 +97,7 @@ def flow_is_exact(evidence: Evidence) -> Measured:
 
 
 def flow_is_the_limit(evidence: Evidence) -> Measured:
-    time, steps = t2(evidence.runs[FLOW]), t2(evidence.runs[name_of(DECAYS[0])])
+    time, steps = evidence.runs[FLOW].t2, evidence.runs[name_of(DECAYS[0])].t2
     return within(time / (LEARNING_RATE * steps) if time and steps else None, 0.99, 1.01)
 
 
@@ -126,7 +121,7 @@ CLAIMS = (
         "Test loss takes a few hundred steps.",
         "Section 3.1, Figure 1",
         "a tenth of the plateau after 100 to 1000 steps for λ = 0.01",
-        lambda e: within(t2(e.runs[name_of(DECAYS[0])]), 100, 1000),
+        lambda e: within(e.runs[name_of(DECAYS[0])].t2, 100, 1000),
     ),
     Claim(
         "smaller-decay-later",

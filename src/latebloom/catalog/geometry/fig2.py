@@ -25,13 +25,13 @@ from latebloom.figures import landscape
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 STARTS = ((-2.0, 2.2, 0.4), (2.6, -1.2, -1.4), (-0.6, -1.8, 2.2), (3.0, 2.2, 0.4))
 TOTAL = 3.0
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {f"from {start}": toy_job("plane", start) for start in STARTS}
 
 

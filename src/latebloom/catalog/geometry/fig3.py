@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
 
 STARTS = {
     "curved": ((0.2, 2.5), (2.7, 1.2), (2.5, -1.4), (-2.6, 0.9), (-0.9, -2.3)),
@@ -48,7 +48,7 @@ def name_of(kind: str, start: tuple[float, float]) -> str:
     return f"{kind} from {start}"
 
 
-def jobs(request: Request) -> dict[str, Job]:
+def jobs(request: Request) -> dict[str, TrainJob]:
     return {name_of(kind, start): toy_job(kind, start) for kind, starts in STARTS.items() for start in starts}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import FlowJob
 
 LEARNING_RATE, STEPS = 1e-3, 5000
@@ -37,7 +37,7 @@ def names(request: Request) -> list[str]:
     return [f"run {number}" for number in range(1, (LARGE_RUNS if request.full else RUNS) + 1)]
 
 
-def jobs(request: Request) -> dict[str, Job | FlowJob]:
+def jobs(request: Request) -> dict[str, TrainJob | FlowJob]:
     from latebloom import probes
     from latebloom.problems import Isolated, ModularNet
 
@@ -55,17 +55,17 @@ def jobs(request: Request) -> dict[str, Job | FlowJob]:
         start = LARGE_RUNS * request.seed + number  # the paper's runs differ in the start alone: one split for all
         return Isolated(ModularNet(modulus, width, seed=request.seed, init_seed=start, **options))
 
-    def euler(problem: Isolated) -> Job:
-        return lb.Job(problem, lb.GradientDescent(LEARNING_RATE), None, STEPS, probes=measured)
+    def euler(problem: Isolated) -> TrainJob:
+        return lb.TrainJob(problem, lb.GradientDescent(LEARNING_RATE), None, steps=STEPS, probes=measured)
 
-    steps: dict[str, Job | FlowJob] = {name: euler(isolated(n)) for n, name in enumerate(names(request))}
+    steps: dict[str, TrainJob | FlowJob] = {name: euler(isolated(n)) for n, name in enumerate(names(request))}
     steps[VARIANCE] = euler(isolated(0, init_std=modulus**-0.25))
     narrow = isolated(0) if request.full else isolated(0, NARROW_WIDTH)
     if not request.full:
         steps[NARROW] = euler(narrow)
     # ReLU's kinks are met all the time: at rtol = 1e-3 the flow takes six times the gradients.
     loose: Any = {"rtol": 1e-2, "atol": 1e-3, "records_per_decade": 30, "learning_rate": LEARNING_RATE}
-    return steps | {FLOW: lb.FlowJob(narrow, None, LEARNING_RATE * STEPS, probes=measured, **loose)}
+    return steps | {FLOW: lb.FlowJob(narrow, None, time=LEARNING_RATE * STEPS, probes=measured, **loose)}
 
 
 def studies(request: Request) -> list[Study]:
@@ -86,7 +86,7 @@ def guessing(evidence: Evidence) -> float:
     return float(binom.ppf(0.999, rows, 1 / size(evidence.request)[0]) / rows)
 
 
-def t2(run: Run) -> float | None:
+def steps_to_all(run: Run) -> float | None:
     """When a run has 100 % for good, in steps."""
     found = run.milestones.generalised
     if found is None or found.when is None:
@@ -117,7 +117,7 @@ def perfect(evidence: Evidence) -> Measured:
 
 def perfect_steps(evidence: Evidence) -> Measured:
     low, high = (1800, 2600) if evidence.request.full else (1500, 3500)
-    steps = [t2(run) for run in runs(evidence)]
+    steps = [steps_to_all(run) for run in runs(evidence)]
     return Measured(steps, all(step is not None and low <= step <= high for step in steps))
 
 
@@ -161,7 +161,7 @@ def flow_first(evidence: Evidence) -> Measured:
 
 def other_start(evidence: Evidence) -> Measured:
     """Steps to 100 % with the start of variance p^-1/2 over those of the first run."""
-    other, mine = t2(evidence.runs[VARIANCE]), t2(evidence.runs[names(evidence.request)[0]])
+    other, mine = steps_to_all(evidence.runs[VARIANCE]), steps_to_all(evidence.runs[names(evidence.request)[0]])
     return within(other / mine if other and mine else None, 0.5, 2.0)
 
 

@@ -36,14 +36,20 @@ def jobs(request: Request) -> dict[str, FlowJob]:
 
     problem = ModularNet(*(LARGE if request.full else SMALL), seed=request.seed)
     # ReLU's kinks are met all the time: at rtol = 1e-3 a flow takes six times the gradients.
-    loose: Any = {"probes": [TestAccuracy()], "memorised": 0.05, "rtol": 1e-2, "atol": 1e-3, "records_per_decade": 30}
+    loose: Any = {
+        "probes": [TestAccuracy()],
+        "memorised_at": 0.05,
+        "rtol": 1e-2,
+        "atol": 1e-3,
+        "records_per_decade": 30,
+    }
 
     def isolated(weight_decay: float) -> FlowJob:
-        return lb.FlowJob(Isolated(problem, weight_decay), None, FAST_UNTIL, **loose)
+        return lb.FlowJob(Isolated(problem, weight_decay), None, time=FAST_UNTIL, solver="rkc", **loose)
 
     def joint(speed: float, weight_decay: float) -> FlowJob:
         faster, until = Faster(problem, "second", speed), UNTIL if speed == 1 else FAST_UNTIL
-        return lb.FlowJob(faster, faster.decay(weight_decay), until / weight_decay, **loose)
+        return lb.FlowJob(faster, faster.decay(weight_decay), time=until / weight_decay, solver="rkc", **loose)
 
     flows = {ISOLATED: isolated(WEIGHT_DECAY)} | {name_of(speed): joint(speed, WEIGHT_DECAY) for speed in SPEEDS}
     return flows | {ISOLATED_LESS: isolated(LESS), JOINT_LESS: joint(1.0, LESS)}

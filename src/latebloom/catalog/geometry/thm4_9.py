@@ -34,7 +34,9 @@ def jobs(request: Request) -> dict[str, FlowJob]:
     probes = (lb.probes.Trajectory(),)
     tight: dict[str, Any] = {"rtol": 1e-8, "atol": 1e-11, "records_per_decade": 20, "probes": probes}
     return {
-        name_of(kind, decay): lb.FlowJob(ToyModel(kind, init=start), lb.L2(2 * decay), UNTIL / (2 * decay), **tight)
+        name_of(kind, decay): lb.FlowJob(
+            ToyModel(kind, init=start), lb.L2(2 * decay), time=UNTIL / (2 * decay), solver="rkc", **tight
+        )
         for kind, start in STARTS.items()
         for decay in DECAYS
     }

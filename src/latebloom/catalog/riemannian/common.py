@@ -13,8 +13,7 @@ from latebloom.catalog.measures import completion as draw_completion
 from latebloom.catalog.measures import matrix_problem, oracle
 
 if TYPE_CHECKING:
-    from latebloom.engine.run import Run
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import FlowJob
     from latebloom.problems import AbstractMatrix, AbstractProblem, MatrixCompletion
 
@@ -70,29 +69,19 @@ def completion(seed: int) -> MatrixCompletion:
 
 def flow_job(problem: AbstractProblem, weight_decay: float, until: float = UNTIL, **job: Any) -> FlowJob:
     """A flow with weight decay; a zero one is kept as a penalty, so that both share a compiled program."""
-    return lb.FlowJob(problem, lb.L2(weight_decay), until, **job)
+    return lb.FlowJob(problem, lb.L2(weight_decay), time=until, solver="rkc", **job)
 
 
-def completion_jobs(request: Request) -> dict[str, Job | FlowJob]:
+def completion_jobs(request: Request) -> dict[str, TrainJob | FlowJob]:
     """The flow of Figure 2, the same without weight decay, and the paper's iteration on a shorter horizon."""
     problem, method = completion(request.seed), lb.GradientDescent(LEARNING_RATE)
-    watch: dict[str, Any] = {"memorised": MEMORISED, "generalised": GENERALISED}
+    watch: dict[str, Any] = {"memorised_at": MEMORISED, "generalised_at": GENERALISED}
     probes = lb.probes.SingularValues(), lb.probes.Components()
     return {
         FLOW: flow_job(problem, WEIGHT_DECAY, probes=probes, learning_rate=LEARNING_RATE, **watch),
         WITHOUT: flow_job(problem, 0.0, probes=probes, learning_rate=LEARNING_RATE, **watch),
-        ITERATION: lb.Job(problem, method, lb.L2(WEIGHT_DECAY), ITERATED, probes, **watch),
+        ITERATION: lb.TrainJob(problem, method, lb.L2(WEIGHT_DECAY), steps=ITERATED, probes=probes, **watch),
     }
-
-
-def t1(run: Run) -> float | None:
-    """The time of memorisation."""
-    return None if run.milestones.memorised is None else run.milestones.memorised.time
-
-
-def t2(run: Run) -> float | None:
-    """The time of generalisation."""
-    return None if run.milestones.generalised is None else run.milestones.generalised.time
 
 
 def end_of(evidence: Evidence, name: str) -> np.ndarray:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most
-from latebloom.catalog.measures import value_at
 from latebloom.catalog.riemannian import common
-from latebloom.catalog.riemannian.common import FLOW, MEMORISED, RECOVERED, UNTIL, WEIGHT_DECAY, WITHOUT, t1, t2
+from latebloom.catalog.riemannian.common import FLOW, MEMORISED, RECOVERED, UNTIL, WEIGHT_DECAY, WITHOUT
 from latebloom.figures.look import NORM, PAGE, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
@@ -22,13 +21,13 @@ FAST, SLOW = "#0072B2", "#E69F00"
 
 def train_stays(evidence: Evidence) -> Measured:
     """The largest relative training error after memorisation."""
-    run, memorised = evidence.runs[FLOW], t1(evidence.runs[FLOW])
+    run, memorised = evidence.runs[FLOW], evidence.runs[FLOW].t1
     return at_most(float(run["train_error"][run["time"] > memorised].max()) if memorised else None, MEMORISED)
 
 
 def plateau(evidence: Evidence) -> Measured:
     """The test error at time 10 over that of the flow without weight decay at its end."""
-    ratio = value_at(evidence.runs[FLOW], "test_error", FITTED) / evidence.runs[WITHOUT].final["test_error"]
+    ratio = evidence.runs[FLOW].at("test_error", time=FITTED) / evidence.runs[WITHOUT].final["test_error"]
     return Measured(ratio, bool(0.9 <= ratio <= 1.1))
 
 
@@ -42,7 +41,7 @@ def fast_phase(evidence: Evidence) -> Measured:
 
 def drop(evidence: Evidence, column: str) -> float:
     """A column at time 10 over its end."""
-    return value_at(evidence.runs[FLOW], column, FITTED) / evidence.runs[FLOW].final[column]
+    return evidence.runs[FLOW].at(column, time=FITTED) / evidence.runs[FLOW].final[column]
 
 
 def monotone(evidence: Evidence) -> Measured:
@@ -53,7 +52,7 @@ def monotone(evidence: Evidence) -> Measured:
 
 
 def delay(evidence: Evidence) -> Measured:
-    first, second = t1(evidence.runs[FLOW]), t2(evidence.runs[FLOW])
+    first, second = evidence.runs[FLOW].t1, evidence.runs[FLOW].t2
     return at_least(second / first if first and second else None, 300)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
-from latebloom.catalog.measures import fall_time, matrix_problem, oracle, truth_of, value_at
+from latebloom.catalog.measures import fall_time, matrix_problem, oracle, truth_of
 from latebloom.catalog.riemannian import common
 from latebloom.catalog.riemannian.common import (
     AT_ORACLE,
@@ -18,7 +18,6 @@ from latebloom.catalog.riemannian.common import (
     UNTIL,
     WEIGHT_DECAY,
     WITHOUT,
-    t1,
 )
 from latebloom.figures.look import CYCLE, GREY, NORM, TEST, THEORY, TRAIN, canvas
 
@@ -30,18 +29,18 @@ PLATEAU = 10.0  # a time between the phases: the data are fitted, weight decay h
 
 
 def squared_norm_at(evidence: Evidence, time: float) -> float:
-    return value_at(evidence.runs[FLOW], "l2_norm", time) ** 2
+    return evidence.runs[FLOW].at("l2_norm", time=time) ** 2
 
 
 def fitted(evidence: Evidence) -> Measured:
     """F at time 10 over F at the start."""
     loss = evidence.runs[FLOW]["train_loss"]
-    return at_most(float(value_at(evidence.runs[FLOW], "train_loss", PLATEAU) / loss[0]), 1e-3)
+    return at_most(float(evidence.runs[FLOW].at("train_loss", time=PLATEAU) / loss[0]), 1e-3)
 
 
 def settled(evidence: Evidence) -> Measured:
     """The largest change of a singular value from time 1 to time 10, over the largest one."""
-    early, late = (value_at(evidence.runs[FLOW], "singular_values", time) for time in (1.0, PLATEAU))
+    early, late = (evidence.runs[FLOW].at("singular_values", time=time) for time in (1.0, PLATEAU))
     return at_most(float(np.abs(late - early).max() / late[0]), 0.1)
 
 
@@ -71,14 +70,14 @@ def coincide(evidence: Evidence) -> Measured:
 def decayed(evidence: Evidence) -> Measured:
     """σ_4 at the end over σ_4 at time 10: the largest of those that should vanish."""
     run = evidence.runs[FLOW]
-    return at_most(float(run["singular_values"][-1, RANK] / value_at(run, "singular_values", PLATEAU)[RANK]), 1e-2)
+    return at_most(float(run["singular_values"][-1, RANK] / run.at("singular_values", time=PLATEAU)[RANK]), 1e-2)
 
 
 def all_fall(evidence: Evidence) -> Measured:
     """The largest ratio of a singular value beyond the third at the end to itself at time 10."""
     run = evidence.runs[FLOW]
     width = matrix_problem(evidence, FLOW).width
-    begin = value_at(run, "singular_values", PLATEAU)[RANK:width]
+    begin = run.at("singular_values", time=PLATEAU)[RANK:width]
     return at_most(float((run["singular_values"][-1, RANK:width] / begin).max()), 0.4)
 
 
@@ -101,7 +100,7 @@ def iteration_gap(evidence: Evidence) -> dict[str, float]:
     times = iteration["time"][late]
     return {
         column: max(
-            abs(value / value_at(flow, column, time) - 1)
+            abs(value / flow.at(column, time=time) - 1)
             for time, value in zip(times, iteration[column][late], strict=True)
         )
         for column in ("l2_norm", "test_error")
@@ -130,7 +129,7 @@ CLAIMS = (
         "The observed entries are fitted long before weight decay acts.",
         "Section 5, Figure 2 (left)",
         f"relative training error {common.MEMORISED:g} between time 1 and 30",
-        lambda e: within(t1(e.runs[FLOW]), 1.0, 30.0),
+        lambda e: within(e.runs[FLOW].t1, 1.0, 30.0),
     ),
     Claim(
         "singular-values-settle",
@@ -202,7 +201,7 @@ CLAIMS = (
         "By t ≈ 1e4 the parameters have drifted to a solution that coincides with M*.",
         "Section 5 (Explaining the observed grokking phenomenon)",
         "relative error at time 1e4 at most 5e-2 (where the draw is recoverable)",
-        common.where_recoverable(lambda e: at_most(value_at(e.runs[FLOW], "test_error", 1e4), 5e-2)),
+        common.where_recoverable(lambda e: at_most(e.runs[FLOW].at("test_error", time=1e4), 5e-2)),
         rate=0.9,
     ),
     Claim(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from latebloom.engine.training import Job
+    from latebloom.engine.training import TrainJob
     from latebloom.flows import FlowJob
     from latebloom.problems.networks.relu_net import ReluRegression
 
@@ -28,24 +28,26 @@ SNAPSHOTS = (1.0, 1e3, 1e5)
 MAIN, BRIEF, SMALL = "flow", "flow to time 5", "small steps to time 5"
 
 
-def jobs(request: Request) -> dict[str, FlowJob | Job]:
+def jobs(request: Request) -> dict[str, FlowJob | TrainJob]:
     from latebloom.probes.function import FunctionValues, Kinks
     from latebloom.problems.networks.relu_net import ReluRegression
 
     problem, penalty = ReluRegression(seed=request.seed), lb.L2(WEIGHT_DECAY)
     options: dict[str, Any] = {
         "probes": (FunctionValues(GRID), Kinks()),
-        "memorised": MEMORISED,
-        "generalised": GENERALISED,
+        "memorised_at": MEMORISED,
+        "generalised_at": GENERALISED,
     }
 
     def flow(until: float) -> FlowJob:
         # Late kinks stick to samples and the flow slides there: rtol 1e-3 costs more than five times the gradients and
         # moves the test error at time 1e4 by less than 5e-3.
-        return lb.FlowJob(problem, penalty, until, **options, rtol=1e-2, atol=1e-3, max_gradients=1_000_000)
+        return lb.FlowJob(
+            problem, penalty, time=until, solver="rkc", **options, rtol=1e-2, atol=1e-3, max_gradients=1_000_000
+        )
 
     steps = round(SHORT / SMALL_STEP)
-    small = lb.Job(problem, lb.GradientDescent(SMALL_STEP), penalty, steps, **options)
+    small = lb.TrainJob(problem, lb.GradientDescent(SMALL_STEP), penalty, steps=steps, **options)
     return {MAIN: flow(UNTIL), BRIEF: flow(SHORT), SMALL: small}
 
 

@@ -35,10 +35,11 @@ def jobs(request: Request) -> dict[str, FlowJob]:
         name: lb.FlowJob(
             DiagonalNet(seed=request.seed),
             lb.L2(strength),
-            UNTIL,
-            probes,
-            memorised=THRESHOLD,
-            generalised=THRESHOLD,
+            time=UNTIL,
+            solver="rkc",
+            probes=probes,
+            memorised_at=THRESHOLD,
+            generalised_at=THRESHOLD,
             rtol=1e-3,  # against 1e-4 the end agrees to 3e-6 and t2 to 5e-5
         )
         for name, strength in ((MAIN, WEIGHT_DECAY), (WITHOUT, 0.0))

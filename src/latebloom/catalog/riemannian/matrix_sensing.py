@@ -8,8 +8,8 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.catalog.measures import fall_time, matrix_problem, truth_of, value_at
-from latebloom.catalog.riemannian.common import FLOW, WEIGHT_DECAY, WITHOUT, flow_job, t1
+from latebloom.catalog.measures import fall_time, matrix_problem, truth_of
+from latebloom.catalog.riemannian.common import FLOW, WEIGHT_DECAY, WITHOUT, flow_job
 from latebloom.figures.look import CYCLE, GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def sensing(seed: int) -> MatrixSensing:
 
 def jobs(request: Request) -> dict[str, FlowJob]:
     problem, probes = sensing(request.seed), (lb.probes.SingularValues(),)
-    watch = {"memorised": RECOVERED, "generalised": RECOVERED}
+    watch = {"memorised_at": RECOVERED, "generalised_at": RECOVERED}
     return {
         name: flow_job(problem, strength, UNTIL, probes=probes, **watch)
         for name, strength in ((FLOW, WEIGHT_DECAY), (WITHOUT, 0.0))
@@ -80,7 +80,7 @@ def half_fall(evidence: Evidence) -> Measured:
 def decayed(evidence: Evidence) -> Measured:
     """σ_3 at the end over σ_3 at the plateau."""
     run = evidence.runs[FLOW]
-    return at_most(float(run["singular_values"][-1, RANK] / value_at(run, "singular_values", PLATEAU)[RANK]), 1e-2)
+    return at_most(float(run["singular_values"][-1, RANK] / run.at("singular_values", time=PLATEAU)[RANK]), 1e-2)
 
 
 CLAIMS = (
@@ -89,7 +89,7 @@ CLAIMS = (
         "The measurements are fitted in the fast phase.",
         "Appendix C (Low-rank matrix sensing)",
         f"relative training error {RECOVERED:g} by time {PLATEAU:g}",
-        lambda e: at_most(t1(e.runs[FLOW]), PLATEAU),
+        lambda e: at_most(e.runs[FLOW].t1, PLATEAU),
     ),
     Claim(
         "norm-falls-on-slow-time",

@@ -34,7 +34,7 @@ def jobs(request: Request) -> dict[str, FlowJob | SlowFlowJob]:
     problem, probes = small_completion.problem(request.seed), (lb.probes.Trajectory(),)
     tight = {"rtol": 1e-7, "atol": 1e-10, "records_per_decade": PER_DECADE, "probes": probes}
     flows = {name_of(s): flow_job(problem, s, UNTIL / s, **tight) for s in STRENGTHS}
-    return {SLOW: lb.SlowFlowJob(problem, None, UNTIL, **tight)} | flows
+    return {SLOW: lb.SlowFlowJob(problem, None, slow_time=UNTIL, **tight)} | flows
 
 
 def from_elsewhere(seed: int) -> dict[str, np.ndarray]:
@@ -47,7 +47,7 @@ def from_elsewhere(seed: int) -> dict[str, np.ndarray]:
     nearest = lb.theory.retraction(problem, problem.init())
     moved = eqx.tree_at(lambda p: p.start, problem, nearest)
     run = lb.slow_flow(
-        moved, until=UNTIL, probes=[lb.probes.Trajectory()], rtol=1e-7, atol=1e-10, records_per_decade=PER_DECADE,
+        moved, slow_time=UNTIL, probes=[lb.probes.Trajectory()], rtol=1e-7, atol=1e-10, records_per_decade=PER_DECADE,
         progress=False,
     )  # fmt: skip
     return {"slow_time": run["slow_time"], "parameters": run["parameters"]}

@@ -47,7 +47,7 @@ def jobs(request: Request) -> dict[str, FlowJob | SlowFlowJob]:
     made: dict[str, Any] = {}
     for kind, until in UNTIL.items():
         problem = problem_of(kind, request.seed)
-        made[slow_name(kind)] = lb.SlowFlowJob(problem, None, until, **tight)
+        made[slow_name(kind)] = lb.SlowFlowJob(problem, None, slow_time=until, **tight)
         made |= {name_of(kind, s): flow_job(problem, s, until / s, **tight) for s in STRENGTHS}
     return made
 

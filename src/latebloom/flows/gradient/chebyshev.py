@@ -59,13 +59,22 @@ class RungeKuttaChebyshev(diffrax.AbstractSolver):
         return terms.vf(t0, y0, args)
 
     def init(self, terms, t0, t1, y0, args):
+        return self.estimate(terms, t0, y0, args, self.open(terms, t0, t1, y0, args), FIRST)
+
+    def open(self, terms, t0, t1, y0, args) -> Memory:
+        """What is remembered before anything is known of the spectral radius."""
         flat, field = _flat_field(terms, t0, y0, args)
         slope = field(flat)
         # The flow's own direction, and a little of everything else lest it be orthogonal to the stiffest one.
         spread = jnp.cos(jnp.arange(1, flat.size + 1, dtype=flat.dtype))
         vector = slope + 1e-3 * (jnp.linalg.norm(slope) + 1) * spread
         unit, one = vector / jnp.linalg.norm(vector), jnp.ones((), jnp.int64)
-        return power_iterations(field, flat, Memory(jnp.zeros((), flat.dtype), unit, slope, one), FIRST)
+        return Memory(jnp.zeros((), flat.dtype), unit, slope, one)
+
+    def estimate(self, terms, t0, y0, args, memory: Memory, count: int | jax.Array) -> Memory:
+        """`count` power iterations at `y0`."""
+        flat, field = _flat_field(terms, t0, y0, args)
+        return power_iterations(field, flat, memory, count)
 
     def refresh(self, terms, t0, y0, args, memory: Memory) -> Memory:
         """More power iterations at `y0`, until the radius has settled: what to do when a step was rejected."""
@@ -118,7 +127,7 @@ def stages_for(stiffness: jax.Array) -> jax.Array:
     return jnp.maximum(jnp.ceil(jnp.sqrt(1 + stiffness / INTERVAL)), 2).astype(jnp.int64)
 
 
-def power_iterations(field: Callable[[jax.Array], jax.Array], at: jax.Array, memory: Memory, count: int) -> Memory:
+def power_iterations(field: Callable[[jax.Array], jax.Array], at: jax.Array, memory: Memory, count: Any) -> Memory:
     """The spectral radius of the field's Jacobian at a point, from the last estimate on; a fall is believed slowly."""
 
     def once(_, carry):

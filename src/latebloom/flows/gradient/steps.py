@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import diffrax
@@ -29,19 +28,12 @@ class FlowLane(eqx.Module):
     probes: tuple[AbstractProbe, ...]
     watched: tuple[AbstractProbe, ...]
     thresholds: jax.Array
+    stop_on: jax.Array  # which watched errors end the flow once they are below
     rtol: jax.Array
     atol: jax.Array
     stages: jax.Array  # at most
     solver: Any = eqx.field(static=True)  # one of diffrax's
     metric: Any = None  # a positive diagonal D, as parameters: the flow is that of `-D∇F`; without a penalty
-
-    def start(self, first: float, budget: int, cancelled: Callable[[], bool]) -> FlowProgress:
-        """Where the steps begin."""
-        return begin(self, jnp.asarray(first))
-
-    def advance(self, progress, targets, count, budget):
-        """Steps on through the record times."""
-        return advance(self, progress, targets, count, budget)
 
     def field(self, t, params, args):
         """`-∇F - ∇h`."""
@@ -100,6 +92,11 @@ def watched(lane: Any, params: Any) -> jax.Array:
     return values - lane.thresholds
 
 
+def stopped(lane: Any, progress: Any) -> jax.Array:
+    """Whether an error that ends the flow is below its threshold."""
+    return jnp.any(progress.below & lane.stop_on)
+
+
 def _first_step(lane: FlowLane, params: Any, first: jax.Array) -> jax.Array:
     """A step in which the flow moves by a hundredth of the parameters, at most to the first record."""
     slope = lane.field(0.0, params, None)
@@ -109,10 +106,11 @@ def _first_step(lane: FlowLane, params: Any, first: jax.Array) -> jax.Array:
 
 @eqx.filter_jit
 def begin(lane: FlowLane, first: jax.Array) -> FlowProgress:
-    """The start: the spectral radius is estimated, nothing is moved."""
+    """The start: nothing is moved, and the spectral radius is not known yet."""
     params, zero = lane.problem.init(), jnp.zeros(())
     step = _first_step(lane, params, first)
-    memory = lane.solver.init(lane.terms, zero, step, params, None)
+    opened = lane.solver.open if lane.stabilised else lane.solver.init
+    memory = opened(lane.terms, zero, step, params, None)
     _, control = lane.controller.init(
         lane.terms, zero, first, params, step, None, lane.solver.func, lane.solver.error_order(lane.terms)
     )
@@ -125,6 +123,16 @@ def begin(lane: FlowLane, first: jax.Array) -> FlowProgress:
         zero, params, memory, control, step, spent + 1, none, none, none, below, crossings,
         jnp.full(len(lane.watched), jnp.inf), ~jnp.isfinite(loss),
     )  # fmt: skip
+
+
+@eqx.filter_jit
+def estimate(lane: FlowLane, progress: FlowProgress, count: jax.Array) -> FlowProgress:
+    """`count` power iterations for the spectral radius at the start; of use to a stabilised solver only."""
+    if not lane.stabilised:
+        return progress
+    memory = lane.solver.estimate(lane.terms, progress.time, progress.params, None, progress.memory, count)
+    spent = progress.gradients + memory.gradients - progress.memory.gradients
+    return eqx.tree_at(lambda p: (p.memory, p.gradients), progress, (memory, spent))
 
 
 class Trial(eqx.Module):
@@ -267,7 +275,8 @@ def advance(lane: FlowLane, progress: FlowProgress, targets: jax.Array, count: j
 
     def go_on(carry):
         index, progress, _ = carry
-        return (index < count) & (progress.gradients < budget) & ~progress.broken
+        able = (progress.gradients < budget) & ~progress.broken & ~stopped(lane, progress)
+        return (index < count) & able
 
     def body(carry):
         index, progress, rows = carry

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +10,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from latebloom.flows.gradient import steps
-from latebloom.flows.gradient.chebyshev import RungeKuttaChebyshev
+from latebloom.flows.gradient.chebyshev import FIRST, RungeKuttaChebyshev
 from latebloom.flows.gradient.steps import FlowLane, FlowProgress
 from latebloom.problems import AbstractProblem
 from latebloom.zero_loss.set import residual_goal, residual_size, retract
@@ -19,7 +18,7 @@ from latebloom.zero_loss.set import residual_goal, residual_size, retract
 # |r| relative to the start at which Gauss-Newton takes over. It leaves the flow's path at second order: 1e-12.
 NEAR = 1e-6
 STALLED = 1e-9  # the rate |∇F|²/2F at which the loss falls, over the largest curvature, where it falls no more
-CHUNK = 20_000  # gradients a call: about a tenth of a second on a small problem, then Ctrl-C is looked at
+CHUNK = 20_000  # gradients a call: about a tenth of a second on a small problem, then Ctrl-C is heard
 FORWARD = 1e8  # first steps: far enough never to be a target
 
 
@@ -48,13 +47,18 @@ def fast_lane(problem: AbstractProblem, metric: Any, rtol: Any) -> FlowLane:
     """The flow of `-D∇F`, more accurate than what follows it: its solver is of second order, the slow one of third."""
     rtol = jnp.maximum(0.01 * rtol, 1e-13)
     none, stages = jnp.zeros(0), jnp.asarray(1e3)  # the fast phase is over before a step needs as many
-    return FlowLane(problem, None, (), (), none, rtol, 1e-3 * rtol, stages, RungeKuttaChebyshev(), metric)
+    never = jnp.zeros(0, bool)
+    return FlowLane(problem, None, (), (), none, never, rtol, 1e-3 * rtol, stages, RungeKuttaChebyshev(), metric)
+
+
+def begin(lane: FlowLane) -> FlowProgress:
+    """The flow's own start, of which the spectral radius is to be estimated."""
+    return steps.begin(lane, jnp.asarray(jnp.inf))
 
 
 @eqx.filter_jit
-def set_out(lane: FlowLane) -> Approach:
-    """The start of the approach."""
-    flow = steps.begin(lane, jnp.asarray(jnp.inf))
+def set_out(lane: FlowLane, flow: FlowProgress) -> Approach:
+    """The start of the approach, the spectral radius being known."""
     size = residual_size(lane.problem, ravel_pytree(flow.params)[0])
     return Approach(flow, flow.proposed, size, size <= NEAR * jnp.maximum(1.0, size), jnp.asarray(False))
 
@@ -90,12 +94,15 @@ def land(lane: FlowLane, approach: Approach, metric: jax.Array | None, goal: jax
     return Limit(landed.point, landed.residual, arrived, approach.stalled, flow.broken, gradients)
 
 
-def reach(lane: FlowLane, metric: jax.Array | None, goal: jax.Array, budget: int, cancelled: Callable[[], bool]):
-    """Φ(w0), in calls short enough to listen for Ctrl-C."""
-    approach, spent = set_out(lane), 0
-    while True:
+def over(approach: Approach) -> bool:
+    """Whether zero loss is near, or cannot be reached."""
+    return bool(approach.arrived) or bool(approach.stalled) or bool(approach.flow.broken)
+
+
+def reach(lane: FlowLane, metric: jax.Array | None, goal: jax.Array, budget: int) -> Limit:
+    """Φ(w0) in one go, in calls short enough for Ctrl-C."""
+    approach, spent = set_out(lane, steps.estimate(lane, begin(lane), jnp.asarray(FIRST))), 0
+    while not over(approach) and spent < budget:
         spent = min(spent + CHUNK, budget)
         approach = jax.block_until_ready(go_on(lane, approach, jnp.asarray(spent)))
-        over = bool(approach.arrived) or bool(approach.stalled) or bool(approach.flow.broken)
-        if over or spent >= budget or cancelled():
-            return land(lane, approach, metric, goal)
+    return land(lane, approach, metric, goal)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -12,50 +12,58 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from latebloom.core.precision import require_double
-from latebloom.core.record import fingerprint
-from latebloom.engine import outcome
-from latebloom.engine.job import Probed
-from latebloom.engine.run import Run
+from latebloom.engine.batch import AbstractBatch, Rows
+from latebloom.engine.job import AbstractJob, read_parts
+from latebloom.engine.outcome import Ending, Outcome
+from latebloom.engine.record_times import before_end
+from latebloom.engine.storage import run
 from latebloom.errors import CapabilityError, InputError, check_number
-from latebloom.flows.gradient.job import PER_DECADE, Rows, check_job, ending, run_flows
+from latebloom.flows.gradient.job import broken, check_flow, ending
+from latebloom.flows.slow.batch import SlowBatch
 from latebloom.flows.slow.steps import SlowLane
 from latebloom.penalties import L2, AbstractPenalty
 from latebloom.probes import AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem, require_least_squares
 from latebloom.zero_loss.set import RESIDUAL
 
-ENGINE = 3  # raised when the numbers of an unchanged configuration change
+if TYPE_CHECKING:
+    from latebloom.engine.run import Run
+    from latebloom.engine.storage import Place
+
 DECADES = 4  # of slow time that are recorded before the end: before s ≈ 1 the slow flow is at its start
 
 
-@dataclass(frozen=True)
-class SlowFlowJob(Probed):
-    """Everything that decides one slow flow's numbers.
+@dataclass(frozen=True, eq=False)
+class SlowFlowJob(AbstractJob):
+    """Everything that decides one slow flow's numbers; `slow_flow` says what each field is."""
 
-    The penalty's strength drops out: `slow_time` is strength · time as strength → 0 (the first of several; the others
-    count relative to it). `metric` is a positive diagonal D, in the shape of the parameters or one number each.
-    `residual` is the |r| to which every step is brought back, relative to that at w0 where it is above 1.
-    """
+    kind: ClassVar[str] = "slow_flow"
+    clock: ClassVar[str] = "slow_time"
 
     problem: AbstractProblem
-    penalty: AbstractPenalty | None
-    until: float
+    penalty: AbstractPenalty | None = None
+    _: KW_ONLY
+    slow_time: float
+    metric: Any = None
+    stop_at: str | None = None
+    memorised_at: float = 1e-3
+    generalised_at: float = 1e-3
     probes: Sequence[AbstractProbe] = ()
-    memorised: float = 1e-3
-    generalised: float = 1e-3
     rtol: float = 1e-4
     atol: float = 1e-9
-    max_gradients: int = 10_000_000
-    records_per_decade: int = PER_DECADE
     residual: float = RESIDUAL
-    metric: Any = None
+    max_gradients: int = 10_000_000
+    records_per_decade: int = 50
 
-    clock: ClassVar[str] = "slow_time"
+    @property
+    def engine(self) -> int:
+        return 3
 
     def __post_init__(self):
         if self.penalty is None:
-            object.__setattr__(self, "penalty", L2(1.0))
-        check_job(self)
+            self.set(penalty=L2(1.0))
+        self.check_common()
+        check_flow(self, "slow_time")
         require_least_squares(self.problem, "slow_flow")
         require_double(self.problem, "slow_flow")
         assert self.penalty is not None
@@ -65,26 +73,37 @@ class SlowFlowJob(Probed):
                 "on a linear problem"
             )
         check_number("strength of the slow flow's penalty", self.penalty.strengths[0], above=0)
-        object.__setattr__(self, "residual", check_number("residual", self.residual, above=1e-14, below=1e-3))
+        self.set(residual=check_number("residual", self.residual, above=1e-14, below=1e-3))
         if self.metric is not None:
-            object.__setattr__(self, "metric", _check_metric(self.metric, self.problem))
+            self.set(metric=_check_metric(self.metric, self.problem))
 
-    def configuration(self) -> dict[str, Any]:
-        """The run's identity, as plain JSON values."""
+    def dynamics(self) -> dict[str, Any]:
         assert self.penalty is not None
         return {
-            "slow_flow": ENGINE,
             "problem": self.problem.text,
             "penalty": self.penalty.text,
-            "metric": None if self.metric is None else fingerprint(self.metric),
-            "until": self.until,
-            "tolerances": {"rtol": self.rtol, "atol": self.atol, "residual": self.residual},
-            "max_gradients": self.max_gradients,
-            "probes": sorted(probe.text for probe in self.all_probes),
-            "thresholds": {watch.name: watch.threshold for watch in self.watches},
-            "records_per_decade": self.records_per_decade,
+            "metric": None if self.metric is None else _shortest(self.metric),
+            "rtol": self.rtol,
+            "atol": self.atol,
+            "residual": self.residual,
             "precision": "float64",
         }
+
+    def budget(self) -> dict[str, Any]:
+        return {"slow_time": self.slow_time, "max_gradients": self.max_gradients, "stop_at": self.stop_at}
+
+    @classmethod
+    def from_parts(cls, dynamics: Mapping[str, Any], records: Mapping[str, Any], budget: Mapping[str, Any]) -> Self:
+        parts = read_parts(dynamics, records)
+        metric = dynamics["metric"]
+        if isinstance(metric, list):
+            metric = ravel_pytree(parts["problem"].init())[1](jnp.asarray(metric))
+        how = {name: dynamics[name] for name in ("rtol", "atol", "residual")}
+        return cls(**parts, **how, metric=metric, **budget)
+
+    @classmethod
+    def batches(cls, jobs: Mapping[int, Any], workers: int) -> list[AbstractBatch]:
+        return [SlowBatch(number, job) for number, job in jobs.items()]
 
     def lane(self) -> SlowLane:
         """The job as the compiled loop takes it; refuses combinations that cannot work."""
@@ -97,31 +116,30 @@ class SlowFlowJob(Probed):
             probes=probes,
             watched=(TrainError(), TestError()),
             thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
+            stop_on=jnp.asarray([watch.name == self.stop_at for watch in self.watches]),
             rtol=jnp.asarray(self.rtol),
             atol=jnp.asarray(self.atol),
-            until=jnp.asarray(self.until),
+            until=jnp.asarray(self.slow_time),
             residual=jnp.asarray(self.residual),
             metric=None if self.metric is None else jnp.asarray(self.metric),
             rows=None if rows is None else jnp.asarray(rows),
         )
 
     def times(self) -> np.ndarray:
-        """When records are made: log-spaced over `DECADES` decades before the end."""
-        return self.until * np.geomspace(10.0**-DECADES, 1.0, DECADES * self.records_per_decade + 1)
+        """When records are made."""
+        return before_end(self.slow_time, DECADES, self.records_per_decade)
 
     def clocks(self, times: np.ndarray) -> Rows:
         """No clock beside `slow_time`: in the limit, time itself is infinite."""
         return {}
 
-    def outcome(self, progress: Any, last: float, *, cancelled: bool) -> outcome.Outcome:
+    def outcome(self, progress: Any, last: float, *, cancelled: bool) -> Outcome:
         """How a slow flow that got as far as `last` ended."""
-        where = f"slow time {last:.6g}"
         if bool(progress.broken):
-            sentence = f"no finite step from {where} on: look at train_loss, scale the data down"
-            return outcome.Outcome(outcome.Ending.NOT_FINITE, last, sentence)
+            return broken(f"slow time {last:.6g}", last)
         if not bool(progress.arrived) and not cancelled:
-            return outcome.Outcome(outcome.Ending.NO_ZERO_LOSS, last, self._no_start(progress))
-        return ending(self, where, last, cancelled=cancelled)
+            return Outcome(Ending.NO_ZERO_LOSS, last, self._no_start(progress))
+        return ending(self, "slow time", last, self.slow_time, progress, cancelled=cancelled)
 
     def _no_start(self, progress: Any) -> str:
         """Why there was no point of zero loss to start from."""
@@ -147,33 +165,74 @@ def _check_metric(metric: Any, problem: AbstractProblem) -> np.ndarray:
     return flat
 
 
+def _shortest(metric: np.ndarray) -> float | list[float]:
+    """The diagonal in the fewest numbers: one if they are all the same."""
+    return float(metric[0]) if (metric == metric[0]).all() else metric.tolist()
+
+
 def slow_flow(
     problem: AbstractProblem,
     penalty: AbstractPenalty | None = None,
     *,
-    until: float,
+    slow_time: float,
+    metric: Any = None,
+    stop_at: str | None = None,
+    memorised_at: float = 1e-3,
+    generalised_at: float = 1e-3,
+    probes: Sequence[AbstractProbe] = (),
+    rtol: float = 1e-4,
+    atol: float = 1e-9,
+    residual: float = RESIDUAL,
+    max_gradients: int = 10_000_000,
+    records_per_decade: int = 50,
+    store: Place = None,
     progress: bool | None = None,
-    **options: Any,
 ) -> Run:
-    """Integrates the limit λ → 0 of `w' = -∇F(w) - λ∇h(w)` in slow time `s = λt`, to slow time `until`.
+    """Integrates the limit λ → 0 of `w' = -∇F(w) - λ∇h(w)` in slow time `s = λt`, to `slow_time`.
 
     It starts at Φ(w0), the end of the unregularised flow, and follows the Riemannian gradient flow of h on the
-    zero-loss set, `w' = -P ∇h(w)` with P the orthogonal projection onto the kernel of the residuals' Jacobian. h is
-    `|w|²/2`, or the penalty given. With a `metric` D it is the limit of `w' = -D(∇F + λ∇h)`:
-    `w' = -(D - D Jᵀ(J D Jᵀ)⁻¹ J D) ∇h(w)`. Options are those of `SlowFlowJob`: `probes`, thresholds, tolerances
-    `rtol`, `atol` and `residual`, `max_gradients` (a product with J and one with its transpose count as one),
-    `records_per_decade`, `metric`. Memorisation is at slow time 0. Ctrl-C returns the run so far.
+    zero-loss set, `w' = -P ∇h(w)` with P the orthogonal projection onto the kernel of the residuals' Jacobian.
+    Memorisation is at slow time 0.
+
+    - `penalty`: a smooth h, `|w|²/2` by default. Its strength drops out: `slow_time` is strength · time as
+      strength → 0 (the first of several; the others count relative to it).
+    - `slow_time`: how far at most. A budget, not an event.
+    - `metric`: a positive diagonal D, in the shape of the parameters or one number each: then it is the limit of
+      `w' = -D(∇F + λ∇h)`, `w' = -(D - D Jᵀ(J D Jᵀ)⁻¹ J D) ∇h(w)`.
+    - `stop_at`: "memorised" or "generalised" ends the flow with the step in which that has happened.
+    - `memorised_at`, `generalised_at`: the thresholds on the train and the test error that say so.
+    - `probes`: what is measured beside the loss, both errors, the norms and the penalty.
+    - `rtol`, `atol`: tolerances of a step.
+    - `residual`: the |r| to which every step is brought back, relative to that at w0 where it is above 1.
+    - `max_gradients`: the most that may be computed; a product with J and one with its transpose count as one.
+    - `records_per_decade`: how many records between a slow time and ten times as much.
+    - `store`: a store or its folder; a run that is there is not made again, one that is made is kept.
+    - `progress`: a bar on standard error; by default only on a terminal, after two seconds.
+
+    Ctrl-C returns the run so far.
 
     >>> import latebloom as lb
     >>> problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], truth=[1.0, 1.0], init=[-1.0, 1.0])
-    >>> run = lb.slow_flow(problem, until=10.0, generalised=0.1)
-    >>> run.outcome.sentence, round(run.milestones.generalised.when, 2)  # w = (1, 1) + e^-s (-1, 1)
+    >>> run = lb.slow_flow(problem, slow_time=10.0, generalised_at=0.1)
+    >>> run.outcome.sentence, round(run.t2, 2)  # w = (1, 1) + e^-s (-1, 1)
     ('finished at slow time 10', 2.3)
 
     Source: "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation",
     Proposition 2 and Eq. 6.
     """
-    (run,) = run_flows([SlowFlowJob(problem, penalty, until, **options)], label="slow flow", progress=progress)
-    if run is None:
-        raise KeyboardInterrupt
-    return run
+    job = SlowFlowJob(
+        problem,
+        penalty,
+        slow_time=slow_time,
+        metric=metric,
+        stop_at=stop_at,
+        memorised_at=memorised_at,
+        generalised_at=generalised_at,
+        probes=probes,
+        rtol=rtol,
+        atol=atol,
+        residual=residual,
+        max_gradients=max_gradients,
+        records_per_decade=records_per_decade,
+    )
+    return run(job, store=store, progress=progress)

@@ -73,7 +73,7 @@ def limit_map(problem: AbstractProblem, params: Params | None = None, *, rtol: f
     moved: Any = _From(jax.tree.map(jnp.asarray, problem), start)
     goal = residual_goal(moved, RESIDUAL)
     lane = approach.fast_lane(moved, None, jnp.asarray(100 * rtol))
-    found = approach.reach(lane, None, goal, BUDGET, lambda: False)
+    found = approach.reach(lane, None, goal, BUDGET)
     unravel = ravel_pytree(start)[1]
     return LimitPoint(
         jax.tree.map(np.asarray, unravel(found.point)),

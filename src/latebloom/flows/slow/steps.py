@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from latebloom.flows.gradient.steps import CAPACITY, find_crossings, measure, watched
+from latebloom.flows.gradient.steps import CAPACITY, find_crossings, measure, stopped, watched
 from latebloom.flows.slow import approach
 from latebloom.penalties import AbstractPenalty
 from latebloom.probes import AbstractProbe
@@ -44,24 +43,13 @@ class SlowLane(eqx.Module):
     probes: tuple[AbstractProbe, ...]
     watched: tuple[AbstractProbe, ...]
     thresholds: jax.Array
+    stop_on: jax.Array
     rtol: jax.Array
     atol: jax.Array
     until: jax.Array
     residual: jax.Array
     metric: jax.Array | None
     rows: jax.Array | None
-
-    def start(self, first: float, budget: int, cancelled: Callable[[], bool]) -> SlowProgress:
-        """Φ(w0), the end of the unregularised flow."""
-        unravel = ravel_pytree(self.problem.init())[1]
-        metric = None if self.metric is None else unravel(self.metric)
-        fast = approach.fast_lane(self.problem, metric, self.rtol)
-        goal = _goal(self)
-        return begin(self, approach.reach(fast, self.metric, goal, budget, cancelled))
-
-    def advance(self, progress, targets, count, budget):
-        """Steps on through the record times."""
-        return advance(self, progress, targets, count, budget)
 
     def unravel(self, flat: jax.Array) -> Any:
         return ravel_pytree(self.problem.init())[1](flat)
@@ -81,7 +69,7 @@ class SlowLane(eqx.Module):
 
 
 @jax.jit
-def _goal(lane: SlowLane) -> jax.Array:
+def goal(lane: SlowLane) -> jax.Array:
     return residual_goal(lane.problem, lane.residual)
 
 
@@ -128,7 +116,7 @@ class SlowProgress(eqx.Module):
 @eqx.filter_jit
 def begin(lane: SlowLane, limit: approach.Limit) -> SlowProgress:
     """The start of the slow phase, at the end of the fast one."""
-    params, goal = lane.unravel(limit.point), residual_goal(lane.problem, lane.residual)
+    params, least = lane.unravel(limit.point), residual_goal(lane.problem, lane.residual)
     nothing = jnp.zeros_like(linearised(lane.problem, limit.point).residual)
     nearby = lane.keep(limit.point)
     slope, u, cost = lane.field(limit.point, nothing, nearby)
@@ -139,7 +127,7 @@ def begin(lane: SlowLane, limit: approach.Limit) -> SlowProgress:
     none, count = jnp.zeros((), jnp.int64), len(lane.watched)
     crossings = jnp.where(below[:, None], 0.0, jnp.inf) * jnp.ones((1, 2))
     return SlowProgress(
-        params, here, here, first, jnp.ones(()), nearby, none, jnp.maximum(goal, limit.residual * limit.arrived),
+        params, here, here, first, jnp.ones(()), nearby, none, jnp.maximum(least, limit.residual * limit.arrived),
         limit.residual, limit.gradients + cost, none, none, none, below, crossings, jnp.full(count, jnp.inf),
         limit.broken, limit.arrived, limit.stalled,
     )  # fmt: skip
@@ -245,7 +233,7 @@ def advance(lane: SlowLane, progress: SlowProgress, targets: jax.Array, count: j
 
     def go_on(carry):
         index, progress, _ = carry
-        able = (progress.gradients < budget) & ~progress.broken & progress.arrived
+        able = (progress.gradients < budget) & ~progress.broken & progress.arrived & ~stopped(lane, progress)
         return (index < count) & ((targets[index] <= progress.time) | able)
 
     def record(index, progress, rows):

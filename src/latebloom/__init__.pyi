@@ -1,0 +1,70 @@
+"""The public names."""
+
+from . import bench, catalog, figures, flows, methods, oracles, penalties, probes, problems, store, theory, zero_loss
+from .catalog.reproduction import reproduce
+from .engine.grid import grid
+from .engine.milestones import Milestones
+from .engine.outcome import Ending, Outcome
+from .engine.run import Run
+from .engine.storage import load, run
+from .engine.training import TrainJob, train
+from .flows.gradient.job import FlowJob, flow
+from .flows.slow.job import SlowFlowJob, slow_flow
+from .methods import (
+    AcceleratedProximalGradient,
+    GradientDescent,
+    LabelNoise,
+    LogLossDescent,
+    Minibatch,
+    Optax,
+    ProjectedSubgradient,
+    ProximalGradient,
+)
+from .penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
+from .store import Store
+
+__version__: str
+__all__ = [
+    "L1",
+    "L2",
+    "AcceleratedProximalGradient",
+    "Ending",
+    "FlowJob",
+    "GradientDescent",
+    "L2Norm",
+    "LabelNoise",
+    "LogLossDescent",
+    "Lp",
+    "Milestones",
+    "Minibatch",
+    "NuclearNorm",
+    "OnParts",
+    "Optax",
+    "Outcome",
+    "ProjectedSubgradient",
+    "ProximalGradient",
+    "Run",
+    "SlowFlowJob",
+    "Store",
+    "TrainJob",
+    "WeightedL2",
+    "bench",
+    "catalog",
+    "figures",
+    "flow",
+    "flows",
+    "grid",
+    "load",
+    "methods",
+    "oracles",
+    "penalties",
+    "probes",
+    "problems",
+    "reproduce",
+    "run",
+    "slow_flow",
+    "store",
+    "theory",
+    "train",
+    "zero_loss",
+]
