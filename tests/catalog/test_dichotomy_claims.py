@@ -23,7 +23,7 @@ def test_without_noise_nothing_generalises():
     problem = label_noise.problem(0)
     steps = [round(label_noise.SLOW_TIME / (8 * rate**2)) for rate in label_noise.RATES]
     methods = [lb.LabelNoise(rate, 0.0, batch="full") for rate in label_noise.RATES]
-    still = lb.train_batch(problem, methods, steps=steps)
+    still = lb.run([lb.TrainJob(problem, m, steps=n) for m, n in zip(methods, steps, strict=True)])
     runs = {
         label_noise.noisy(rate, repeat): run
         for rate, run in zip(label_noise.RATES, still, strict=True)

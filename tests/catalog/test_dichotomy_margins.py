@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+import latebloom as lb
 from latebloom import catalog
 from latebloom.catalog import Request
 from latebloom.catalog.dichotomy import fig1a
 from latebloom.catalog.dichotomy.margins import FLOW
 from latebloom.catalog.reproduction import judge, reproduce
-from latebloom.flows import run_dual_flows
 from latebloom.store import Store
 
 
@@ -22,8 +22,8 @@ def test_without_weight_decay_nothing_is_grokked(tmp_path, monkeypatch):
     (evidence,) = report.evidence
     verdicts = {verdict.claim.id: verdict.holds for verdict in report.verdicts}
     assert verdicts["generalises"]
-    job = replace(fig1a.jobs(Request(0))[FLOW], weight_decay=1e-9)
-    (run,) = run_dual_flows([job], progress=False)
+    job = fig1a.jobs(Request(0))[FLOW].but({"penalty.strength": 1e-9})
+    run = lb.run(job, progress=False)
     run = replace(run, columns=run.columns | {"slow_time": 1e-3 * run["time"]})  # on the clock of the figure
     broken = replace(evidence, jobs={FLOW: job}, runs={FLOW: run})
     verdicts = {claim.id: judge(claim, [broken]).holds for claim in fig1a.CLAIMS}

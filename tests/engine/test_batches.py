@@ -9,7 +9,9 @@ from plain import RATE, same_run
 import latebloom as lb
 from latebloom.engine import scheduler
 from latebloom.engine.outcome import Ending
-from latebloom.engine.training import run_jobs
+from latebloom.engine.scheduler import schedule
+from latebloom.engine.shard import Shard
+from latebloom.engine.training import TrainJob
 from latebloom.errors import InputError, LatebloomWarning
 
 # Batches
@@ -31,8 +33,8 @@ def alone():
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_a_batch_gives_bit_for_bit_what_its_runs_give_alone(alone, size):
     """Seeds, strengths, learning rates, initial scales, numbers of steps differ; some sizes leave a core idle."""
-    methods, penalties = [lb.GradientDescent(rate) for rate in RATES], [lb.L1(strength) for strength in STRENGTHS]
-    batch = lb.train_batch(PROBLEMS[:size], methods[:size], penalties[:size], steps=STEPS[:size], **LOOSE)
+    cells = list(zip(PROBLEMS, RATES, STRENGTHS, STEPS, strict=True))[:size]
+    batch = lb.run([TrainJob(p, lb.GradientDescent(r), lb.L1(s), steps=n, **LOOSE) for p, r, s, n in cells])
     assert len(batch) == size
     for together, single in zip(batch, alone, strict=False):
         assert together.configuration == single.configuration
@@ -45,7 +47,7 @@ def test_methods_with_memory_give_bit_for_bit_in_a_batch(case):
     # Thresholds out of reach: nothing to pin, which halves what is compiled.
     penalty, never = lb.L1(1e-3), {"memorised": 1e-30, "generalised": 1e-30}
     jobs = [(PROBLEMS[0], 900), (PROBLEMS[1], 400), (PROBLEMS[2], 650)]
-    batch = lb.train_batch([p for p, _ in jobs], case.method, penalty, steps=[n for _, n in jobs], **never)
+    batch = lb.run([TrainJob(p, case.method, penalty, steps=n, **never) for p, n in jobs])
     for together, (problem, steps) in zip(batch, jobs, strict=True):
         assert same_run(together, lb.train(problem, case.method, penalty, steps=steps, **never))
 
@@ -54,33 +56,43 @@ def test_a_batch_of_many_structures_gives_what_its_runs_give_alone(alone):
     problems = [PROBLEMS[0], sparse(depth=2, init_scale=1.0), PROBLEMS[1]]
     methods = [lb.GradientDescent(rate) for rate in (RATES[0], RATE, RATES[1])]
     penalties = [lb.L1(STRENGTHS[0]), lb.L2(1e-3), lb.L1(STRENGTHS[1])]
-    first, deep, second = lb.train_batch(problems, methods, penalties, steps=[3_000, 500, 700], **LOOSE)
+    cells = zip(problems, methods, penalties, (3_000, 500, 700), strict=True)
+    first, deep, second = lb.run([TrainJob(p, m, h, steps=n, **LOOSE) for p, m, h, n in cells])
     assert same_run(first, alone[0])
     assert same_run(second, alone[1])
     assert same_run(deep, lb.train(problems[1], methods[1], penalties[1], steps=500, **LOOSE))
 
 
 def test_one_run_of_a_batch_that_breaks_leaves_the_others_alone(alone):
+    cells = [
+        (PROBLEMS[0], RATES[0], STRENGTHS[0], 3_000),
+        (PROBLEMS[0], 5.0, 1e-3, 3_000),
+        (PROBLEMS[1], RATES[1], STRENGTHS[1], 700),
+    ]
+    jobs = [TrainJob(p, lb.GradientDescent(r), lb.L1(s), steps=n, **LOOSE) for p, r, s, n in cells]
     with pytest.warns(LatebloomWarning, match="the run will diverge"):
-        batch = lb.train_batch(
-            [PROBLEMS[0], PROBLEMS[0], PROBLEMS[1]],
-            [lb.GradientDescent(rate) for rate in (RATES[0], 5.0, RATES[1])],
-            [lb.L1(strength) for strength in (STRENGTHS[0], 1e-3, STRENGTHS[1])],
-            steps=[3_000, 3_000, 700],
-            **LOOSE,
-        )
+        batch = lb.run(jobs)
     assert same_run(batch[0], alone[0])
     assert same_run(batch[2], alone[1])
     assert batch[1].outcome.ending is Ending.DIVERGED
 
 
-@pytest.mark.parametrize("sizes", [(3, 2, 1, 1), (2, 1, 3, 1), (2, 1, 1, 3), (0, 1, 1, 1)])
-def test_lists_of_a_batch_have_one_length(sizes):
-    problems, methods = [sparse()] * sizes[0], [lb.GradientDescent(RATE)] * sizes[1]
-    with pytest.raises(
-        InputError, match=r"lists of one length, got \d, \d, \d, \d problems, methods, penalties and steps"
-    ):
-        lb.train_batch(problems, methods, [lb.L1(1e-3)] * sizes[2], steps=[10] * sizes[3])
+def test_the_result_has_the_container_of_the_jobs(alone):
+    job = TrainJob(PROBLEMS[1], lb.GradientDescent(RATES[1]), lb.L1(STRENGTHS[1]), steps=STEPS[1], **LOOSE)
+    flow = lb.FlowJob(PROBLEMS[1], lb.L2(1e-3), time=10.0)
+    assert same_run(lb.run(job), alone[1])
+    by_name = lb.run({"steps": job, "flow": flow})
+    assert list(by_name) == ["steps", "flow"]
+    assert same_run(by_name["steps"], alone[1])
+    both = lb.run([flow, job])
+    assert [run.clock for run in both] == ["time", "step"]
+    assert same_run(both[1], alone[1])
+    assert lb.run([]) == []
+
+
+def test_what_is_not_a_job_is_refused():
+    with pytest.raises(InputError, match="jobs must be TrainJob, FlowJob or SlowFlowJob, not str"):
+        lb.run(["sparse_recovery"])
 
 
 def test_records_are_seen_as_they_are_made():
@@ -90,7 +102,7 @@ def test_records_are_seen_as_they_are_made():
         for p, n in zip(PROBLEMS[:3], (900, 50, 300), strict=True)
     ]
     seen: dict[int, list[int]] = {}
-    runs = run_jobs(jobs, on_records=lambda number, rows: seen.setdefault(number, []).extend(rows["step"].tolist()))
+    runs = schedule(jobs, emit=lambda number, rows: seen.setdefault(number, []).extend(rows["step"].tolist()))
     assert set(seen) == {0, 1, 2}
     for number, run in enumerate(runs):
         assert seen[number] == sorted(set(seen[number]))
@@ -100,11 +112,11 @@ def test_records_are_seen_as_they_are_made():
 
 def test_the_last_runs_of_a_batch_take_turns(monkeypatch):
     """Five runs on two cores: the fifth does not wait until the third or the fourth has ended."""
-    monkeypatch.setattr(scheduler, "_cores", lambda: 2)
-    monkeypatch.setattr(scheduler, "CALL_SECONDS", 1e-3)
+    monkeypatch.setattr(scheduler, "cores", lambda: 2)
+    monkeypatch.setattr(Shard, "call_seconds", 1e-3)
     seen: list[int] = []
     jobs = [TrainJob(problem, lb.GradientDescent(RATE), lb.L1(1e-3), steps=50_000) for problem in PROBLEMS]
-    runs = run_jobs(jobs, on_records=lambda number, rows: seen.append(number))
+    runs = schedule(jobs, emit=lambda number, rows: seen.append(number))
     assert all(run.outcome.ending is Ending.FINISHED for run in runs)
     last = list(dict.fromkeys(seen))[-1]
     ends = sorted(len(seen) - seen[::-1].index(number) for number in range(5) if number != last)
@@ -116,7 +128,7 @@ def test_a_failing_observer_is_not_silent():
         raise RuntimeError("the disk is full")
 
     with pytest.raises(RuntimeError, match="the disk is full"):
-        run_jobs([TrainJob(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=100)], on_records=fail)
+        schedule([TrainJob(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=100)], emit=fail)
 
 
 def test_many_records_per_decade_do_not_let_the_quota_of_steps_grow_without_bound():

@@ -72,7 +72,7 @@ def test_the_dual_form_is_the_flow_of_all_parameters():
     problem = DiagonalClassifier(SMALL, init_scale=0.4)
     direct = lb.flow(problem, weight_decay=DECAY, time=UNTIL, solver="tsit5", rtol=1e-9, atol=1e-11,
                      records_per_decade=1, progress=False)  # fmt: skip
-    run = lb.dual_flow(problem, weight_decay=DECAY, time=UNTIL, rtol=1e-9, atol=1e-12, progress=False)
+    run = lb.flow(problem, solver="dual", weight_decay=DECAY, time=UNTIL, rtol=1e-9, atol=1e-12, progress=False)
     np.testing.assert_allclose(end_of_dual_flow(problem, run), direct.params, atol=1e-6)
     for column in ("train_loss", "train_error", "test_error"):
         assert run.final[column] == pytest.approx(direct.final[column], rel=1e-5)
@@ -92,7 +92,7 @@ def test_independent_dual_form_of_every_degree_against_scipy_on_all_parameters(d
 
     start = np.full(120, 0.7)
     end = solve_ivp(field, (0, UNTIL), start, method="LSODA", rtol=1e-10, atol=1e-12).y[:, -1]
-    run = lb.dual_flow(problem, weight_decay=DECAY, time=UNTIL, rtol=1e-9, atol=1e-12, progress=False)
+    run = lb.flow(problem, solver="dual", weight_decay=DECAY, time=UNTIL, rtol=1e-9, atol=1e-12, progress=False)
     np.testing.assert_allclose(end_of_dual_flow(problem, run).ravel(), end, atol=1e-6)
 
 
@@ -107,29 +107,29 @@ def test_the_jacobian_steers_newton():
 
 def test_the_columns_of_a_dual_flow_are_those_of_the_probes():
     problem = DiagonalClassifier(SMALL, init_scale=0.4)
-    run = lb.dual_flow(problem, weight_decay=0.02, time=50.0, progress=False)
+    run = lb.flow(problem, solver="dual", weight_decay=0.02, time=50.0, progress=False)
     layers = DualForm(problem, 0.02).layers(run["dual"][-1:], run["time"][-1:])
     params = jnp.stack([layers[0][0], layers[1][0]])
     for probe in (lb.probes.NormalisedMargin(1), lb.probes.NormalisedMargin(2), lb.probes.KktAngle()):
         assert run.final[probe.column] == pytest.approx(float(probe.measure(problem, None, params)), rel=1e-9)
-    assert run.final["norm"] == pytest.approx(float(jnp.linalg.norm(params)))
+    assert run.final["l2_norm"] == pytest.approx(float(jnp.linalg.norm(params)))
     assert run.final["log_train_loss"] == pytest.approx(np.log(run.final["train_loss"]))
 
 
 def test_the_rich_phase_ends_at_a_kkt_point_and_the_kernel_phase_does_not():
     problem = DiagonalClassifier(SparseSigns(400, 40, test_samples=200), init_scale=1.0)
-    run = lb.dual_flow(problem, weight_decay=1e-3, time=1e4, progress=False)
+    run = lb.flow(problem, solver="dual", weight_decay=1e-3, time=1e4, progress=False)
     assert run.final["kkt_angle"] < 1e-3
     assert run.record(time=10.0)["kkt_angle"] > 0.5
 
 
 def test_a_spent_budget_and_an_overflow_are_outcomes():
     problem = DiagonalClassifier(SMALL, init_scale=0.4)
-    short = lb.dual_flow(problem, weight_decay=0.02, time=50.0, max_gradients=20, progress=False)
+    short = lb.flow(problem, solver="dual", weight_decay=0.02, time=50.0, max_gradients=20, progress=False)
     assert "budget of 20 gradients spent" in short.outcome.sentence
     assert short["time"][-1] < 50
     steep = DiagonalClassifier(SMALL, init_scale=1e60)
-    run = lb.dual_flow(steep, weight_decay=0.02, time=1.0, max_gradients=2000, progress=False)
+    run = lb.flow(steep, solver="dual", weight_decay=0.02, time=1.0, max_gradients=2000, progress=False)
     assert run.outcome.sentence
     assert np.isfinite(run["train_loss"][0])
 
@@ -150,7 +150,7 @@ def test_a_spent_budget_and_an_overflow_are_outcomes():
         (lambda: DiagonalClassifier(SMALL, init_scale=0.0), "init_scale=0.0 is not allowed"),
         (lambda: DiagonalClassifier([[1.0]]), "data must be labelled points, not list"),  # pyright: ignore
         (lambda: DiagonalClassifier(SMALL, loss_kind="hinge"), "unknown loss 'hinge'"),
-        (lambda: lb.dual_flow(DiagonalClassifier(SMALL), weight_decay=-1.0, time=1.0), "weight_decay=-1.0"),
+        (lambda: lb.flow(DiagonalClassifier(SMALL), solver="dual", weight_decay=-1.0, time=1.0), "weight_decay=-1.0"),
         (lambda: lb.probes.DirectionCosine("zero", [0.0]), "has no direction"),
     ],
 )
@@ -161,14 +161,14 @@ def test_bad_input_is_refused(make, message):
 
 def test_what_has_no_dual_form_or_margin_is_refused():
     other = lb.problems.SparseRecovery()
-    with pytest.raises(CapabilityError, match="dual_flow needs a diagonal network that classifies"):
-        lb.dual_flow(other, weight_decay=0.1, time=1.0)
+    with pytest.raises(CapabilityError, match="solver='dual' needs a diagonal network that classifies"):
+        lb.flow(other, solver="dual", weight_decay=0.1, time=1.0)
     with pytest.raises(CapabilityError, match="NormalisedMargin needs a linear classifier"):
         lb.probes.NormalisedMargin().check(other, None)
 
 
 def test_own_points_without_a_test_set_have_no_generalisation():
     problem = DiagonalClassifier(LabelledPoints(np.eye(3), [1, -1, 1]))
-    run = lb.dual_flow(problem, weight_decay=0.1, time=10.0, progress=False)
+    run = lb.flow(problem, solver="dual", weight_decay=0.1, time=10.0, progress=False)
     assert run.milestones.generalised is None
     assert run.milestones.memorised is not None

@@ -15,7 +15,8 @@ from plain import RATE, reference, subgradient_iterates
 import latebloom as lb
 from latebloom.engine import descent
 from latebloom.engine.outcome import Ending
-from latebloom.engine.training import run_jobs
+from latebloom.engine.scheduler import schedule
+from latebloom.engine.training import TrainJob
 from latebloom.errors import CapabilityError, InputError, LatebloomWarning, UnknownNameError
 from latebloom.probes import ALWAYS, Components, DistanceTo, GradientRatio
 
@@ -169,7 +170,7 @@ def test_ctrl_c_returns_the_run_so_far():
             # From a thread of its own: the signal reaches the process, and the main thread handles it.
             threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()
 
-    (run,) = run_jobs([job], on_records=interrupt_after_a_while)
+    (run,) = schedule([job], emit=interrupt_after_a_while)
     last = int(run["step"][-1])
     assert run.outcome.ending is Ending.INTERRUPTED
     assert not run.outcome.complete
@@ -238,7 +239,7 @@ def test_the_configuration_is_everything_that_decides_the_numbers():
         {"probes": (Components(),)},
         {"memorised_at": 0.01},
         {"generalised_at": 0.01},
-        {"until": "memorised"},
+        {"stop_at": "memorised"},
         {"records_per_decade": 10},
     )
     identities = {repr(TrainJob(**(base | change)).configuration()) for change in changes}

@@ -15,7 +15,7 @@ def test_a_saved_run_comes_back_as_it_was(tmp_path):
     store = str(tmp_path)  # a folder does for a store
     problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)
     run = lb.train(problem, lb.GradientDescent(0.1), lb.L1(1e-4), steps=2000, probes=lb.probes.Components())
-    again = lb.load(lb.save(run, store)[:6], store)
+    again = lb.load(run.save(store)[:6], store)
     assert again.configuration == run.configuration
     assert again.milestones == run.milestones
     assert again.outcome == run.outcome
@@ -29,7 +29,7 @@ def test_parameters_in_a_dictionary_come_back_as_they_were(tmp_path):
     start = {"params": jnp.ones(2), "deep": {"a": jnp.zeros(3)}}
     problem = lb.problems.LeastSquares(lambda w: w["params"] + w["deep"]["a"][:2], start)
     run = lb.train(problem, lb.GradientDescent(0.1), steps=3)
-    again = lb.load(lb.save(run, Store(tmp_path)), Store(tmp_path))
+    again = lb.load(run.save(Store(tmp_path)), Store(tmp_path))
     assert set(again.params) == {"params", "deep"}
     np.testing.assert_array_equal(again.params["deep"]["a"], run.params["deep"]["a"])
 
@@ -37,7 +37,7 @@ def test_parameters_in_a_dictionary_come_back_as_they_were(tmp_path):
 def test_parameters_in_a_list_come_back_by_their_path(tmp_path):
     problem = lb.problems.LeastSquares(lambda w: w[0] + w[1], [jnp.ones(2), jnp.zeros(2)])
     run = lb.train(problem, lb.GradientDescent(0.1), steps=3)
-    again = lb.load(lb.save(run, Store(tmp_path)), Store(tmp_path))
+    again = lb.load(run.save(Store(tmp_path)), Store(tmp_path))
     assert set(again.params) == {"[0]", "[1]"}
 
 

@@ -72,7 +72,8 @@ def test_the_noise_does_not_depend_on_when_records_are_made():
     """A run in a batch, or with other records, takes the same steps: the key travels with the parameters."""
     method = lb.LabelNoise(RATE, NOISE, seed=5)
     alone = lb.train(problem(), method, steps=200)
-    batch = lb.train_batch(problem(), [method, lb.LabelNoise(RATE, NOISE, seed=6)], steps=200, records_per_decade=3)
+    both = method, lb.LabelNoise(RATE, NOISE, seed=6)
+    batch = lb.run([lb.TrainJob(problem(), one, steps=200, records_per_decade=3) for one in both])
     assert (alone.params == batch[0].params).all()
 
 

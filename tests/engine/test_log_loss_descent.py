@@ -111,7 +111,7 @@ def test_times_that_are_no_float_are_null():
 def test_store_and_exports(late, tmp_path):
     _, run = late
     store = lb.Store(tmp_path / "store")
-    name = lb.save(run, store)
+    name = run.save(store)
     back = lb.load(name, store)
     assert list(back.columns) == list(run.columns)
     np.testing.assert_array_equal(back["log_time"], run["log_time"])

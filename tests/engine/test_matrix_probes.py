@@ -138,7 +138,8 @@ def test_gradient_flow_keeps_the_imbalance_and_l2_removes_it():
     """Small steps without a penalty change the difference by the square of the step; with l2 it decays."""
     problem = PROBLEMS["depth-2"]
     penalties = [lb.L2(0.0), lb.L2(0.1)]
-    free, pulled = lb.train_batch(problem, lb.GradientDescent(0.01), penalties, steps=3_000, probes=[LayerBalance()])
+    job = lb.TrainJob(problem, lb.GradientDescent(0.01), steps=3_000, probes=[LayerBalance()])
+    free, pulled = lb.run([job.but({"penalty": penalty}) for penalty in penalties])
     gaps = []
     for params in (problem.init(), free.params, pulled.params):
         first, second = (np.asarray(params[name]) for name in ("A1", "A2"))
@@ -208,7 +209,7 @@ def test_the_columns_agree_with_each_other(run):
 def test_a_run_on_layers_comes_back_as_it_was(run, tmp_path):
     found = run[0]
     store = lb.Store(tmp_path)
-    again = lb.load(lb.save(found, store), store)
+    again = lb.load(found.save(store), store)
     assert again.configuration == found.configuration
     assert (again.milestones, again.outcome) == (found.milestones, found.outcome)
     assert set(again.columns) == set(found.columns)

@@ -130,7 +130,8 @@ def alone():
 
 def test_a_batch_with_the_nuclear_norm_gives_bit_for_bit_what_its_runs_give_alone(alone):
     problems, penalties, steps, runs = alone
-    batch = lb.train_batch(problems, lb.GradientDescent(RATE), penalties, steps=steps, **NEVER)
+    cells = zip(problems, penalties, steps, strict=True)
+    batch = lb.run([lb.TrainJob(p, lb.GradientDescent(RATE), h, steps=n, **NEVER) for p, h, n in cells])
     for together, single in zip(batch, runs, strict=True):
         assert together.configuration == single.configuration
         assert same_run(together, single)
@@ -188,7 +189,7 @@ def test_without_a_truth_there_is_no_test():
     ):
         assert not problem.has_test
         assert np.isnan(problem.test_error(problem.init()))
-        with pytest.raises(InputError, match="until='generalised' needs a test measure"):
+        with pytest.raises(InputError, match="stop_at='generalised' needs a test measure"):
             lb.train(problem, lb.GradientDescent(RATE), steps=1, stop_at="generalised")
 
 

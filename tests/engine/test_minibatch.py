@@ -72,13 +72,13 @@ def test_runs_repeat_to_the_bit_alone_and_in_a_batch(compiles):
     with compiles() as count:
         again = lb.train(problem, methods[0], penalty, steps=100)
     assert count() == 0
-    batch = lb.train_batch(problem, methods, penalty, steps=100)
+    batch = lb.run([lb.TrainJob(problem, method, penalty, steps=100) for method in methods])
     for run in (again, batch[0]):
         assert all(np.array_equal(alone[0][name], run[name], equal_nan=True) for name in run.columns)
     assert np.array_equal(batch[1]["train_loss"], alone[1]["train_loss"])
     assert not np.array_equal(alone[0]["train_loss"], alone[1]["train_loss"])
     assert alone[0].columns["time"][-1] == pytest.approx(100 * 1e-2)
-    assert alone[0].configuration["method"].startswith("minibatch[method=optax[optimiser=adam")
+    assert alone[0].configuration["dynamics"]["method"].startswith("minibatch[method=optax[optimiser=adam")
 
 
 def test_refusals():

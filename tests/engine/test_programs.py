@@ -22,10 +22,12 @@ import pytest
 from cases import completion, sparse
 
 import latebloom as lb
-from latebloom.engine import descent, scheduler
+from latebloom.engine import descent
+from latebloom.engine.shard import stack
+from latebloom.engine.training import TrainJob
 from latebloom.flows.gradient import steps as flow_steps
 from latebloom.flows.slow import steps as slow_steps
-from latebloom.flows.slow.approach import fast_lane, go_on, land, set_out
+from latebloom.flows.slow.approach import begin, fast_lane, go_on, land, set_out
 from latebloom.problems import DiagonalClassifier, EmbeddingMLP, SparseSigns
 
 KEPT = Path(__file__).with_name("programs.json")
@@ -74,9 +76,12 @@ def iterations() -> Iterator[tuple[str, Any]]:
 
 
 def flows() -> Iterator[tuple[str, Any]]:
-    yield "completion of depth 2", lb.FlowJob(completion(**FACTORS), lb.L2(1e-3), time=10.0)
+    yield "completion of depth 2", lb.FlowJob(completion(**FACTORS), lb.L2(1e-3), time=10.0, solver="rkc")
     yield "completion, tsit5", lb.FlowJob(completion(**FACTORS), lb.L2(1e-3), time=10.0, solver="tsit5")
-    yield "classifier", lb.FlowJob(DiagonalClassifier(SparseSigns(8, 6), init_scale=0.5), lb.L2(1e-3), time=10.0)
+    yield (
+        "classifier",
+        lb.FlowJob(DiagonalClassifier(SparseSigns(8, 6), init_scale=0.5), lb.L2(1e-3), time=10.0, solver="rkc"),
+    )
 
 
 def slow_flows() -> Iterator[tuple[str, Any]]:
@@ -85,7 +90,7 @@ def slow_flows() -> Iterator[tuple[str, Any]]:
 
 
 def of_iteration(job: Any) -> dict[str, str]:
-    lanes = scheduler.stack([job.lane()])
+    lanes = stack([job.lane()])
     progress, one = jax.eval_shape(descent.begin, lanes), np.zeros(1, np.int64)
     return {
         "begin": digest(descent.begin, lanes),
@@ -99,6 +104,7 @@ def of_flow(job: Any) -> dict[str, str]:
     progress = shaped(flow_steps.begin, lane, jnp.asarray(1.0))
     return {
         "begin": digest(flow_steps.begin, lane, jnp.asarray(1.0)),
+        "estimate": digest(flow_steps.estimate, lane, progress, nothing),
         "advance": digest(flow_steps.advance, lane, progress, jnp.zeros(flow_steps.CAPACITY), nothing, nothing),
     }
 
@@ -106,11 +112,12 @@ def of_flow(job: Any) -> dict[str, str]:
 def of_slow_flow(job: Any) -> dict[str, str]:
     lane, nothing = job.lane(), jnp.asarray(0)
     fast = fast_lane(lane.problem, None, lane.rtol)
-    approach = shaped(set_out, fast)
+    flow = shaped(begin, fast)
+    approach = shaped(set_out, fast, flow)
     limit = shaped(land, fast, approach, lane.metric, jnp.asarray(1e-9))
     progress = shaped(slow_steps.begin, lane, limit)
     return {
-        "set out": digest(set_out, fast),
+        "set out": digest(set_out, fast, flow),
         "go on": digest(go_on, fast, approach, nothing),
         "land": digest(land, fast, approach, lane.metric, jnp.asarray(1e-9)),
         "begin": digest(slow_steps.begin, lane, limit),

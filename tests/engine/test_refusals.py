@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.engine.training import run_jobs
+from latebloom.engine.scheduler import schedule
+from latebloom.engine.training import TrainJob
 from latebloom.errors import InputError
 from latebloom.probes import AbstractProbe, Components, DistanceTo
 
@@ -67,7 +68,7 @@ def test_steps_written_as_a_float_are_whole_numbers():
     assert lb.train(PROBLEM, METHOD, steps=1e1)["step"].dtype == np.int64  # type: ignore[arg-type]
 
 
-def test_until_generalised_needs_a_test():
+def test_stop_at_generalised_needs_a_test():
     problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0])
     with pytest.raises(InputError, match="needs a test measure"):
         lb.train(problem, METHOD, steps=10, stop_at="generalised")
@@ -119,7 +120,7 @@ def test_a_failing_listener_stops_the_others():
     long = TrainJob(lb.problems.SparseRecovery(10, 2, 6), METHOD, lb.L1(1e-5), steps=10**9)
     started = time.monotonic()
     with pytest.raises(OSError, match="No space left"):
-        run_jobs([TrainJob(PROBLEM, METHOD, lb.L1(1e-5), steps=1000), long], on_records=full)
+        schedule([TrainJob(PROBLEM, METHOD, lb.L1(1e-5), steps=1000), long], emit=full)
     assert time.monotonic() - started < 60  # 1e9 steps would take minutes
 
 

@@ -98,5 +98,5 @@ def test_tracked_gives_every_item():
 def test_a_dual_flow_is_drawn_with_the_norm_it_has():
     data = lb.problems.SparseSigns(dimension=20, samples=5)
     problem = lb.problems.DiagonalClassifier(data, init_scale=0.3)
-    axes = lb.dual_flow(problem, weight_decay=1e-3, time=3.0, progress=False).plot().axes
+    axes = lb.flow(problem, solver="dual", weight_decay=1e-3, time=3.0, progress=False).plot().axes
     assert len(axes[1].lines[0].get_xdata()) > 10

@@ -38,7 +38,7 @@ def factors(seed: int = 1) -> lb.problems.MatrixCompletion:
 
 
 def slow_flow(problem=None, **options) -> lb.Run:
-    defaults = {"until": UNTIL, "probes": [Components()], "progress": False}
+    defaults = {"slow_time": UNTIL, "probes": [Components()], "progress": False}
     return lb.slow_flow(regression() if problem is None else problem, **(defaults | options))
 
 
@@ -231,11 +231,10 @@ def test_a_second_slow_flow_compiles_nothing(compiles):
 
 
 def test_a_slow_flow_is_stored_and_drawn(tmp_path):
-    from latebloom.catalog.reproduction import compute_one
     from latebloom.store import Store
 
     job, store = lb.SlowFlowJob(regression(), None, slow_time=UNTIL, probes=[Components()]), Store(tmp_path / "store")
-    first, second = compute_one(job, store), compute_one(job, store)
+    first, second = lb.run(job, store=store), lb.run(job, store=store)
     np.testing.assert_array_equal(first["components"], second["components"])
     assert second.clock == "slow_time"
     assert second.milestones == first.milestones
@@ -246,12 +245,11 @@ def test_a_slow_flow_is_stored_and_drawn(tmp_path):
 
 
 def test_a_slow_flow_that_never_began_is_stored_and_drawn(tmp_path):
-    from latebloom.catalog.reproduction import compute_one
     from latebloom.store import Store
 
     problem = lb.problems.LeastSquares(lambda w: jnp.array([w[0], w[0] - 1.0]), jnp.ones(2))  # no zero loss
     job, store = lb.SlowFlowJob(problem, None, slow_time=UNTIL), Store(tmp_path / "store")
-    first, second = compute_one(job, store), compute_one(job, store)
+    first, second = lb.run(job, store=store), lb.run(job, store=store)
     assert first.outcome == second.outcome
     assert second.outcome.ending is Ending.NO_ZERO_LOSS
     assert second.plot().axes
@@ -326,7 +324,7 @@ class _NoResiduals(AbstractProblem):
         ({"penalty": lb.L1(1e-3)}, CapabilityError, "smooth penalty; L1.* has kinks: use L2, or l1_path"),
         ({"penalty": lb.L2(0.0)}, InputError, "strength of the slow flow's penalty"),
         ({"penalty": 1e-3}, InputError, "penalty must be a penalty record"),
-        ({"until": 0.0}, InputError, "until=0.0 is not allowed"),
+        ({"slow_time": 0.0}, InputError, "slow_time=0.0 is not allowed"),
         ({"rtol": 2.0}, InputError, "rtol=2.0 is not allowed"),
         ({"residual": 0.1}, InputError, "residual=0.1 is not allowed"),
         ({"metric": np.ones(3)}, InputError, "metric does not have the shape of the parameters"),

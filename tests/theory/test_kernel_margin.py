@@ -32,7 +32,7 @@ def found():
 def fitted():
     """A network that fits its training set, early and long after."""
     probes = [KktAngle(), HomogeneousMargin()]
-    early, late = lb.train_batch(NET, lb.LogLossDescent(RATE), steps=[1_400, 12_000], probes=probes)
+    early, late = lb.run([lb.TrainJob(NET, lb.LogLossDescent(RATE), steps=n, probes=probes) for n in (1_400, 12_000)])
     assert early.final["train_error"] == 0
     return early, late
 

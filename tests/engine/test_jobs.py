@@ -1,0 +1,153 @@
+"""Jobs are values: text, key, changes, the way back from text; and the front door says what they hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from cases import completion, sparse
+
+import latebloom as lb
+from latebloom.engine.job import AbstractJob
+from latebloom.errors import CapabilityError, InputError, UnknownNameError
+from latebloom.problems import DiagonalClassifier, SparseSigns
+from latebloom.store import Store, run_key
+
+TRAIN = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=100, probes=[lb.probes.GradientRatio()])
+FLOW = lb.FlowJob(completion(depth=2, width=3), lb.L2(1e-3), time=10.0, learning_rate=0.01)
+SLOW = lb.SlowFlowJob(completion(depth=2, width=3), slow_time=10.0, metric=2.0, stop_at="generalised")
+POINTS = DiagonalClassifier(SparseSigns(20, 6, test_samples=10))
+
+
+@pytest.mark.parametrize(
+    ("function", "job"), [(lb.train, lb.TrainJob), (lb.flow, lb.FlowJob), (lb.slow_flow, lb.SlowFlowJob)]
+)
+def test_the_front_door_and_the_job_have_the_same_arguments(function, job):
+    """The only place where they stand twice: names, order of the positional ones, defaults."""
+    door, fields = inspect.signature(function).parameters, inspect.signature(job).parameters
+    extra = {"store", "progress", "weight_decay"}
+    assert set(door) - extra == set(fields)
+    for name, field in fields.items():
+        assert door[name].default == field.default, name
+        assert door[name].kind == field.kind, name
+    assert not any(parameter.kind is parameter.VAR_KEYWORD for parameter in door.values())
+    assert set(door) - {"problem", "method"} <= set(_words(inspect.getdoc(function)))
+
+
+def _words(text: str | None) -> set[str]:
+    return set((text or "").replace("`", " ").replace("=", " ").replace(",", " ").replace(":", " ").split())
+
+
+@pytest.mark.parametrize("job", [TRAIN, FLOW, SLOW, lb.FlowJob(POINTS, time=10.0)], ids=lambda job: job.kind)
+def test_a_job_comes_back_from_its_configuration(job):
+    configuration = json.loads(json.dumps(job.configuration()))
+    again = AbstractJob.read(configuration)
+    assert type(again) is type(job)
+    assert again == job
+    assert again.key == job.key == run_key(configuration)
+    assert set(configuration) == {"kind", "engine", "dynamics", "records", "budget"}
+    with pytest.raises(InputError, match="made by another version"):
+        AbstractJob.read(configuration | {"engine": 0})
+    with pytest.raises(UnknownNameError, match="unknown kind of job"):
+        AbstractJob.read(configuration | {"kind": "fly"})
+
+
+def test_jobs_are_equal_if_they_give_the_same_run():
+    again = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=100, probes=[lb.probes.GradientRatio()])
+    assert again == TRAIN
+    assert len({again, TRAIN}) == 1
+    assert again != TRAIN.but({"steps": 101})
+    assert dataclasses.replace(TRAIN, steps=101) == TRAIN.but({"steps": 101})
+
+
+def test_a_job_with_other_values():
+    other = TRAIN.but({"method.learning_rate": 0.05, "problem.seed": 4, "steps": 7})
+    assert (other.method.learning_rate, other.problem.seed, other.steps) == (0.05, 4, 7)
+    assert other.penalty == TRAIN.penalty
+    assert TRAIN.steps == 100
+    with pytest.raises(UnknownNameError, match="field of a train job"):
+        TRAIN.but({"step": 3})
+    with pytest.raises(UnknownNameError, match="did you mean 'learning_rate'"):
+        TRAIN.but({"method.learning_rat": 3})
+    with pytest.raises(InputError, match="stop_at is None and has no parameters"):
+        TRAIN.but({"stop_at.x": 3})
+
+
+def test_a_grid_is_every_combination_by_name():
+    jobs = lb.grid(TRAIN, {"method.learning_rate": [0.1, 0.05], "problem.seed": range(3)})
+    assert len(jobs) == 6
+    assert next(iter(jobs)) == "learning_rate=0.1, seed=0"
+    assert jobs["learning_rate=0.05, seed=2"] == TRAIN.but({"method.learning_rate": 0.05, "problem.seed": 2})
+    runs = lb.run(jobs, progress=False)
+    assert list(runs) == list(jobs)
+    with pytest.raises(InputError, match="has no values"):
+        lb.grid(TRAIN, {"steps": []})
+    with pytest.raises(InputError, match="give each value once"):
+        lb.grid(TRAIN, {"steps": [1, 1]})
+
+
+def test_axes_that_end_alike_are_told_apart():
+    job = lb.TrainJob(sparse(), lb.LabelNoise(0.005, 0.01), steps=3)
+    assert list(lb.grid(job, {"problem.seed": [1], "method.seed": [2]})) == ["problem.seed=1, method.seed=2"]
+
+
+# What "auto" means
+
+
+def test_auto_takes_the_dual_form_where_it_gives_what_is_asked():
+    plain = lb.FlowJob(POINTS, lb.L2(1e-3), time=10.0)
+    assert (plain.solver, plain.rtol, plain.max_gradients, plain.records_per_decade) == ("dual", 1e-5, 100_000, 40)
+    assert lb.FlowJob(POINTS, time=10.0).solver == "dual"
+    asked = lb.FlowJob(POINTS, lb.L2(1e-3), time=10.0, probes=[lb.probes.KernelDrift(POINTS.init())])
+    assert (asked.solver, asked.rtol, asked.max_gradients, asked.records_per_decade) == ("rkc", 1e-4, 10_000_000, 50)
+    assert lb.FlowJob(POINTS, time=10.0, learning_rate=0.1).solver == "rkc"
+    assert lb.FlowJob(sparse(), time=10.0).solver == "rkc"
+    assert '"solver": "dual"' in plain.text
+
+
+def test_the_dual_form_gives_the_weights_of_the_network():
+    reduced = lb.flow(POINTS, weight_decay=1e-2, time=100.0, rtol=1e-8, atol=1e-10, progress=False)
+    direct = lb.flow(POINTS, weight_decay=1e-2, time=100.0, rtol=1e-8, atol=1e-10, solver="rkc", progress=False)
+    np.testing.assert_allclose(reduced.params, direct.params, rtol=1e-5)
+    assert reduced.final["l2_norm"] == pytest.approx(direct.final["l2_norm"], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"probes": [lb.probes.GradientRatio()]}, "has columns of its own"),
+        ({"learning_rate": 0.1}, "has columns of its own"),
+        ({"penalty": lb.WeightedL2(1.0, np.ones((2, 20)))}, "needs weight decay or nothing"),
+    ],
+)
+def test_the_dual_form_refuses_what_it_cannot_do(options, message):
+    with pytest.raises(CapabilityError, match=message):
+        lb.FlowJob(POINTS, time=1.0, solver="dual", **options)
+
+
+# Functions of one's own, and the store
+
+
+def test_a_function_without_a_name_is_not_portable(tmp_path):
+    own = lb.problems.LeastSquares(lambda w: w - 1.0, jnp.zeros(3))
+    job = lb.TrainJob(own, lb.GradientDescent(0.1), steps=5)
+    assert not job.portable
+    assert TRAIN.portable
+    with pytest.raises(InputError, match="functions without a name"):
+        lb.run(job, store=tmp_path)
+    assert lb.run(job).outcome.complete
+
+
+def test_a_store_is_asked_first_and_told_afterwards(tmp_path):
+    first = lb.train(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=50, store=tmp_path)
+    assert len(list(Store(tmp_path).runs())) == 1 if hasattr(Store, "runs") else True
+    job = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=50)
+    again = lb.run([job, job], store=tmp_path)
+    for run in again:
+        assert run.provenance == first.provenance  # not computed again
+        np.testing.assert_array_equal(run.params, first.params)
+    assert lb.load(job.key, tmp_path).configuration == first.configuration
