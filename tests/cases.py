@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import latebloom as lb
+from latebloom.core.record import Record
 from latebloom.methods import AbstractMethod
 from latebloom.penalties import AbstractPenalty
 from latebloom.penalties.nuclear_norm import RANK_TOLERANCE
@@ -241,3 +242,44 @@ PROBLEMS = (
     *MATRIX_PROBLEMS,
     ProblemCase("a-net", lb.problems.LeastSquares(_net_residuals, _NET, test=_net_test), linear=False, degree=None),
 )
+
+
+def others() -> dict[str, Record]:
+    """A record of every class that has no case above, and of those that are written in another way."""
+    points = lb.problems.LabelledPoints([[1.0, 0.5], [-2.0, 1.0]], [1, -1])
+    signs, net = lb.problems.SparseSigns(8, 6, test_samples=20), lb.problems.ModularNet(7, 24, seed=1)
+    mlp = lb.problems.EmbeddingMLP(7, 8, dimension=4, combination="matrix-product")
+    listed: list[Record] = [
+        *(points, signs, lb.problems.GaussianGap(6, 5, margin=3.0)),
+        lb.problems.LabelledPoints([[1.0, 0.5]], [1], [[0.5, 0.5]], [-1]),
+        lb.problems.LinearRegression([[1.0, 2.0]], [1.0], init=[0.1, 0.2]),
+        lb.problems.DiagonalNet(8, 6, cosines=(2, 0), sines=(5,)),
+        lb.problems.ToyModel("singular", init=[0.5, 3.0]),
+        lb.problems.ReluRegression(6, 5, seed=3),
+        *(net, lb.problems.Isolated(net, 1e-3), lb.problems.Faster(net, "second", 9.0)),
+        *(mlp, lb.problems.OnRows(mlp, [2, 0, 5])),
+        lb.problems.ModularClassifier(5, 8, ordered=False, train_share=0.9, second="zero"),
+        lb.problems.TeacherStudent(3, 4, samples=8, test_samples=9, sobolev=0.1, init_seed=2),
+        lb.problems.ImageClassifier(width=8, train=100, test=50, init_scale=8.0),
+        *(lb.problems.DiagonalClassifier(data, init_scale=0.5, depth=3) for data in (points, signs)),
+        *(
+            lb.LogLossDescent(0.1),
+            lb.Minibatch(lb.Optax("adamw", 0.01, weight_decay=0.1, nesterov=True), 4, seed=2**40),
+        ),
+        lb.OnParts(lb.OnParts(lb.L1(0.1), "a", "b c") + lb.L2(0.1), "a", "b c", "d"),
+        *(probe() for probe in vars(lb.probes).values() if _is_default_probe(probe)),
+        *(lb.probes.DirectionCosine("it", [0.6, 0.8]), lb.probes.FunctionValues([-1.0, 0.2])),
+        *(lb.probes.Norm(1), lb.probes.WeightNorm("nuclear", "hidden"), lb.probes.SoftmaxCollapse(rounded=True)),
+        *(lb.probes.KernelDrift(normalised=False, samples=3), lb.probes.FourierPower("embedding")),
+    ]
+    return {f"{record.name()} {number}": record for number, record in enumerate(listed)}
+
+
+def _is_default_probe(probe: Any) -> bool:
+    """Whether it is a class of probes that needs no argument."""
+    probes_of_data = (DistanceTo, lb.probes.DirectionCosine, lb.probes.FunctionValues)
+    kind = isinstance(probe, type) and issubclass(probe, lb.probes.AbstractProbe)
+    return kind and probe is not lb.probes.AbstractProbe and probe not in probes_of_data
+
+
+OTHERS = others()

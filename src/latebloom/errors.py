@@ -59,7 +59,7 @@ def check_number(
         raise InputError(f"{what} is a number of {len(str(value))} digits: {what} must fit a float") from None
     inside = least <= number <= most and above < number < below
     if not math.isfinite(number) or not inside:
-        raise InputError(f"{what}={value!r} is not allowed: {what} must be {_range(least, above, most, below)}")
+        raise InputError(f"{what}={value!r} is not allowed: {what} must be {bounds(least, above, most, below)}")
     return number
 
 
@@ -89,7 +89,12 @@ def check_choice(what: str, value: str, known: Iterable[str]) -> str:
     return value
 
 
-def _range(least: float, above: float, most: float, below: float) -> str:
+def bounds(least: float = -math.inf, above: float = -math.inf, most: float = math.inf, below: float = math.inf) -> str:
+    """A range in words.
+
+    >>> bounds(above=0, most=1)
+    'finite and above 0 and at most 1'
+    """
     parts = ["finite"]
     parts += [f"at least {least:g}"] if least > -math.inf else []
     parts += [f"above {above:g}"] if above > -math.inf else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from cases import METHODS, PENALTIES, completion, sensing, sparse
+from cases import METHODS, OTHERS, PENALTIES, completion, sensing, sparse
 
 import latebloom as lb
 from latebloom import methods, penalties, probes, problems
@@ -16,12 +16,15 @@ RECORDS = [
     *(
         pytest.param(case.penalty, penalties.TABLE, id=case.name)
         for case in PENALTIES
-        if case.penalty.name() in penalties.TABLE and "sum[" not in case.penalty.text  # a sum is several --penalty
+        if "#" not in case.penalty.text  # the digest of an array
     ),
     *(pytest.param(case.method, methods.TABLE, id=case.name) for case in METHODS),
     *(
-        pytest.param(probe, probes.TABLE, id=probe.column)
-        for probe in (*probes.ALWAYS, *(probes.TABLE[name]() for name in probes.TABLE))
+        pytest.param(probe, probes.TABLE, id=probe.text)
+        for probe in (
+            *probes.ALWAYS,
+            *(record for record in OTHERS.values() if record.name() in probes.TABLE and "#" not in record.text),
+        )
     ),
     pytest.param(sparse(), problems.TABLE, id="sparse"),
     pytest.param(

@@ -9,7 +9,7 @@ import json
 import re
 from pathlib import Path
 
-from cases import METHODS, PENALTIES, PROBES, PROBLEMS
+from cases import METHODS, OTHERS, PENALTIES, PROBES, PROBLEMS
 
 KEPT = Path(__file__).with_name("texts.json")
 
@@ -20,6 +20,7 @@ def texts() -> dict[str, str]:
     named |= {str(case): case.penalty.text for case in PENALTIES}
     named |= {str(case): case.method.text for case in METHODS}
     named |= {str(case): case.problem.text for case in PROBLEMS if case.name != "a-net"}
+    named |= {name: record.text for name, record in OTHERS.items()}
     # Digests of arrays that were computed hang on the last digit, which another processor may round differently.
     return {name: re.sub(r"#[0-9a-f]{12}", "#", text) for name, text in named.items()}
 

@@ -1,16 +1,15 @@
 """The frozen, configured record that every problem, penalty, method and probe is.
 
-A record prints as you would type it, compares by its configuration, and has a
-text, `name[param=value,...]`, that is its identity on the command line and in the store.
+A record declares its parameters once (see `fields`). It prints as you would type it, compares by its configuration,
+and has a text, `name[param=value,...]`, that is its identity on the command line and in the store.
 
 It is also a JAX pytree: numbers that only change values (a strength, a seed, a
 learning rate) are leaves, so that changing them compiles nothing; what changes
-shapes or code (sizes, kinds, depth) is declared `eqx.field(static=True)`.
+shapes or code (sizes, kinds, depth) is declared `static=True`.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import hashlib
 import inspect
@@ -20,13 +19,21 @@ import re
 import uuid
 import weakref
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from latebloom.errors import InputError, unknown_name
+from latebloom.core import fields
+from latebloom.core.reading import items, read_value, split
+from latebloom.errors import CapabilityError, InputError, unknown_name
+
+if TYPE_CHECKING:
+    from equinox._module._module import _ModuleMeta as ModuleMeta
+else:
+    ModuleMeta = type(eqx.Module)
 
 # The one place where precision is chosen: the slow phase moves by 1e-6 of the weights a step,
 # and plateaus sit at 1e-9 of the loss, both below float32's resolution.
@@ -37,10 +44,45 @@ jax.config.update("jax_enable_x64", True)
 DERIVED = {"derived": True}
 
 
-class Record(eqx.Module):
-    """Base of every configured thing."""
+@dataclass_transform(field_specifiers=(dataclasses.field, eqx.field, *fields.SPECIFIERS))
+class RecordMeta(ModuleMeta):
+    """Shows the constructor as its parameters are declared: `inspect.signature(L1)` is `(strength)`."""
 
-    takes_options: ClassVar[bool] = False  # whether the constructor takes named parameters beyond the fields
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        own = cls.__init__ is not Record.__init__
+        return super().__signature__ if own else fields.signature(cls)  # pyright: ignore[reportArgumentType]
+
+
+class Record(eqx.Module, metaclass=RecordMeta):
+    """Base of every configured thing.
+
+    A class declares its fields and, if something follows from them, has a `derive`; none needs an `__init__`.
+    """
+
+    # Not dataclass's own with a __post_init__: that would take what is derived as arguments, could not be called as
+    # `Sum(a, b)`, and equinox warns of every class of a user that still has an __init__.
+    def __init__(self, *args: Any, **kwargs: Any):
+        declared = fields.parameters(type(self))
+        try:
+            given = inspect.signature(type(self)).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
+        given.apply_defaults()
+        for field in declared:
+            setattr(self, field.name, _jax(fields.checked(field, given.arguments[fields.given_name(field)])))
+        for field in declared:
+            if getattr(self, field.name) is None and "follows" in field.metadata:
+                setattr(self, field.name, getattr(self, field.metadata["follows"]))
+        for name, value in self.derive().items():
+            setattr(self, name, jax.tree.map(_jax, value))
+
+    def derive(self) -> Mapping[str, Any]:
+        """What follows from the parameters, by field, or an InputError where they do not go together.
+
+        Arrays of NumPy become arrays of JAX. A parameter that was left None can be filled in.
+        """
+        return {}
 
     @classmethod
     def name(cls) -> str:
@@ -50,17 +92,24 @@ class Record(eqx.Module):
     @classmethod
     def configured(cls) -> list[str]:
         """The names of the fields that are chosen, not derived: neither computed at construction nor a property."""
-        chosen = [f.name for f in dataclasses.fields(cls) if not f.metadata.get("derived", False)]
-        return [name for name in chosen if not isinstance(inspect.getattr_static(cls, name, None), property)]
+        return [field.name for field in fields.parameters(cls)]
 
     def parameters(self) -> dict[str, Any]:
-        """The configuration: every field that was chosen, none that was derived."""
+        """The configuration, by the names under which it is given: `type(self).build` makes the record of it again."""
+        return {fields.given_name(field): getattr(self, field.name) for field in fields.parameters(type(self))}
+
+    def identity(self) -> dict[str, Any]:
+        """What the text says: every field that was chosen."""
         return {name: getattr(self, name) for name in self.configured()}
 
     @property
     def text(self) -> str:
-        """`name[param=value,...]`, the record's identity."""
-        body = ",".join(f"{key}={_value_text(value)}" for key, value in self.parameters().items())
+        """`name[param=value,...]`, the record's identity.
+
+        `parse` reads it back, unless it holds an array or a function, of which the text has only a digest or a number:
+        stored runs are known by it. `to_plain` keeps arrays.
+        """
+        body = ",".join(f"{key}={_value_text(value)}" for key, value in self.identity().items())
         return f"{self.name()}[{body}]" if body else self.name()
 
     def __repr__(self) -> str:
@@ -72,6 +121,89 @@ class Record(eqx.Module):
 
     def __hash__(self) -> int:
         return hash((type(self), self.text))
+
+    @classmethod
+    def build(cls, values: Mapping[str, Any]) -> Self:
+        """The record with these parameters, all by name: `Sum.build({"terms": (a, b)})` is `Sum(a, b)`."""
+        signature = inspect.signature(cls)
+        given, others = signature.bind_partial(), {}
+        for key, value in values.items():
+            (given.arguments if key in signature.parameters else others)[key] = value
+        rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
+        if rest is not None:
+            given.arguments[rest] = given.arguments.get(rest, {}) | others
+        elif others:
+            raise unknown_name(f"parameter of {cls.name()}", next(iter(others)), signature.parameters)
+        return cls(*given.args, **given.kwargs)
+
+    def but(self, **changes: Any) -> Self:
+        """The same record with other values for some parameters.
+
+        A seed that follows another, and is equal to it, goes on following: `net.but(seed=3)` also has another start.
+        """
+        kept = self.parameters()
+        for field in fields.parameters(type(self)):
+            leader = field.metadata.get("follows")
+            if leader in changes and getattr(self, field.name) == getattr(self, leader):
+                kept.pop(fields.given_name(field))
+        return self.build(kept | changes)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The record as JSON can carry it, with its arrays: what a worker process rebuilds it from."""
+        return {"name": self.name()} | {key: _plain(self, key, value) for key, value in self.parameters().items()}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """The record of this class, or of one of its subclasses, that `to_plain` wrote down."""
+        table = concrete(cls)
+        name = plain.get("name")
+        if name not in table:
+            raise unknown_name("record", str(name), table)
+        kind = table[name]
+        known = {fields.given_name(field): field.metadata for field in fields.parameters(kind)}
+        values = {key: _from_plain(value, known.get(key, {})) for key, value in plain.items() if key != "name"}
+        return kind.build(values)  # type: ignore[return-value]
+
+
+def concrete(base: type[Record]) -> dict[str, type[Record]]:
+    """Every class that can be built, of those that derive from `base`, by its name; ours before those of users."""
+    found, seen = [base], 0
+    while seen < len(found):
+        found += [sub for sub in found[seen].__subclasses__() if sub not in found]
+        seen += 1
+    usable = [cls for cls in found if not (cls.__name__.startswith(("_", "Abstract")) or inspect.isabstract(cls))]
+    ours_last = sorted(usable, key=lambda cls: cls.__module__.startswith("latebloom."))
+    return {cls.name(): cls for cls in ours_last if cls is not Record}
+
+
+def _jax(value: Any) -> Any:
+    return jnp.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _plain(record: Record, key: str, value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_plain()
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return _plain(record, key, value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)  # JSON has no infinity
+    if isinstance(value, tuple | list):
+        return [_plain(record, key, item) for item in value]
+    raise CapabilityError(
+        f"{type(record).__name__} has no plain form: its {key} is a {type(value).__name__} of this process; build it "
+        "where it is needed"
+    )
+
+
+def _from_plain(value: Any, told: Mapping[str, Any]) -> Any:
+    kind = told.get("kind")
+    if kind == "rest":
+        return tuple(_from_plain(item, told["item"].metadata) for item in value)
+    if kind == "record" and value is not None:
+        return told["base"].from_plain(value)
+    return float(value) if kind == "number" and isinstance(value, str) else value
 
 
 # A function has no text that says what it computes: it is equal to itself only, and its number holds for this process
@@ -136,8 +268,8 @@ class Shown(str):
 def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     """Builds the record that `text` names: `l1[strength=1e-5]` from a table of classes.
 
-    Positional values are allowed for the first parameters: `l1[1e-5]`. A value may be a record of the same table:
-    `on_parts[l1[1e-5],hidden]`.
+    Positional values are allowed for the first parameters: `l1[1e-5]`. A value may be a record: `on_parts[l1[1e-5],
+    hidden]`; or a tuple, which is also how arrays are typed: `weighted_l2[0.1,(1 2 3)]`.
     """
     match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*(?:\[(.*)\])?\s*", text, flags=re.DOTALL)
     if match is None:
@@ -146,60 +278,63 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     if name not in table:
         raise unknown_name(kind, name, table)
     cls = table[name]
-    known = cls.configured()
-    positional: list[Any] = []
+    signature, known = inspect.signature(cls), {field.name: field for field in fields.parameters(cls)}
+    known |= {fields.given_name(field): field for field in known.values()}
+    positional: list[str] = []
     named: dict[str, Any] = {}
-    rest: list[str] = []
-    signature = inspect.signature(cls)
-    several = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
-
-    def read(value: str) -> Any:
-        nested = re.match(r"([A-Za-z_][\w-]*)\s*\[", value)
-        return _read_value(value) if nested is None else parse(value, table, kind)
-
-    for part in _split(body):
-        key, equals, value = ("", "", part) if re.match(r"[\w-]+\s*\[", part) else part.partition("=")
+    for part in split(body, ","):
+        key, equals, value = ("", "", part) if re.match(r"[\w-]+\s*[\[(]", part) else part.partition("=")
         if not equals:
-            positional.append(read(part))
+            positional.append(part)
             continue
         key = key.strip().replace("-", "_")
-        if key == several:
-            rest += re.findall(r"[^\s'()]+", value)
-            continue
-        if key not in known and not cls.takes_options:
-            raise unknown_name(f"parameter of {name}", key, known)
+        field = known.get(key)
+        key = key if field is None else fields.given_name(field)
+        if field is None and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+            raise unknown_name(f"parameter of {name}", key, signature.parameters)
         if key in named:
             raise InputError(f"{key} is given twice in {text!r}: give it once")
-        named[key] = read(value.strip())
-    if rest:  # what comes before them has no name then
-        positional += [named.pop(key) for key in known if key in named] + rest
+        named[key] = _read(value.strip(), {} if field is None else field.metadata, key, kind)
     try:
-        signature.bind(*positional, **named)
+        first = signature.bind_partial(*positional).arguments
+        first = {key: _read_given(value, known[key].metadata, key, kind) for key, value in first.items()}
+        twice = first.keys() & named.keys()
+        if twice:
+            raise TypeError(f"{min(twice)} is given by place and by name")
+        _check_required(signature, first | named)
     except TypeError as error:
-        example = f"{name}[{','.join(f'{key}=…' for key in known[:2])}]"
+        example = f"{name}[{','.join(f'{key}=…' for key in list(signature.parameters)[:2])}]"
         raise InputError(f"cannot build {kind} {text!r}: {error}; write e.g. {example}") from None
-    return cls(*positional, **named)
+    return cls.build(first | named)
 
 
-def _split(body: str) -> list[str]:
-    """The values between commas, but for commas inside brackets."""
-    parts, depth = [""], 0
-    for sign in body:
-        depth += (sign in "[(") - (sign in "])")
-        if sign == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [part.strip() for part in parts if part.strip()]
+def _check_required(signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+    for key, parameter in signature.parameters.items():
+        open_ended = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if key not in given and parameter.default is parameter.empty and not open_ended:
+            raise TypeError(f"missing a required argument: {key!r}")
 
 
-def _read_value(text: str) -> Any:
-    lowered = text.lower()
-    if lowered in {"true", "false"}:
-        return lowered == "true"
-    for read in (ast.literal_eval, float):  # float reads inf and nan, which Python does not write as literals
-        try:
-            return read(text)
-        except (ValueError, SyntaxError):
-            continue
-    return text
+def _read_given(value: Any, told: Mapping[str, Any], key: str, kind: str) -> Any:
+    """A positional value, or all that are left for the last parameter."""
+    if isinstance(value, tuple):
+        return tuple(_read(item, told["item"].metadata, key, kind) for item in value)
+    return _read(value, told, key, kind)
+
+
+def _read(value: str, told: Mapping[str, Any], key: str, kind: str) -> Any:
+    """A value, by what its field says that it is."""
+    what = told.get("kind")
+    if what == "record":
+        return parse(value, concrete(told["base"]), kind)
+    if what == "rest":
+        inside = items(value)
+        return tuple(_read(item, told["item"].metadata, key, kind) for item in ([value] if inside is None else inside))
+    if what == "text":
+        quoted = read_value(value)
+        return quoted if quoted is None or (value[:1] in "'\"" and isinstance(quoted, str)) else value
+    if what == "array" and re.fullmatch(r"#[0-9a-f-]+", value):
+        raise InputError(
+            f"{key}={value} is the digest of an array, not the array: give its numbers, e.g. {key}=(1 2 3)"
+        )
+    return read_value(value)

@@ -1,6 +1,6 @@
 """How one discrete step is made."""
 
-from latebloom.core.record import Record
+from latebloom.core.record import concrete
 from latebloom.methods.accelerated_proximal_gradient import AcceleratedProximalGradient
 from latebloom.methods.base import AbstractMethod, State
 from latebloom.methods.gradient_descent import GradientDescent
@@ -11,20 +11,7 @@ from latebloom.methods.optax import Optax
 from latebloom.methods.projected_subgradient import ProjectedSubgradient
 from latebloom.methods.proximal_gradient import ProximalGradient
 
-# What the command line can build by name.
-TABLE: dict[str, type[Record]] = {
-    cls.name(): cls
-    for cls in (
-        GradientDescent,
-        ProjectedSubgradient,
-        ProximalGradient,
-        AcceleratedProximalGradient,
-        LabelNoise,
-        LogLossDescent,
-        Minibatch,
-        Optax,
-    )
-}
+TABLE = concrete(AbstractMethod)  # what the command line can build by name
 
 __all__ = [
     "TABLE",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from latebloom.methods.base import AbstractMethod, check_learning_rate, require_prox
+from latebloom.core import fields
+from latebloom.methods.base import AbstractMethod, require_prox
 from latebloom.methods.proximal_gradient import proximal_step
 
 
@@ -15,10 +16,7 @@ class AcceleratedProximalGradient(AbstractMethod):
     Source: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm", 2009.
     """
 
-    learning_rate: float
-
-    def __init__(self, learning_rate: float):
-        self.learning_rate = check_learning_rate(learning_rate)
+    learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):
         require_prox(penalty, "AcceleratedProximalGradient")

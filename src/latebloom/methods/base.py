@@ -9,7 +9,7 @@ import jax
 
 from latebloom.core.arrays import Params
 from latebloom.core.record import Record
-from latebloom.errors import CapabilityError, check_number
+from latebloom.errors import CapabilityError
 from latebloom.penalties import AbstractPenalty
 from latebloom.problems import AbstractProblem
 
@@ -36,11 +36,6 @@ class AbstractMethod(Record):
 
     def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:
         """Raises `CapabilityError` if the method cannot use this problem or this penalty."""
-
-
-def check_learning_rate(value: float) -> float:
-    """A learning rate: finite and positive."""
-    return check_number("learning_rate", value, above=0)
 
 
 def require_prox(penalty: AbstractPenalty | None, who: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import jax
 
-from latebloom.methods.base import AbstractMethod, check_learning_rate
+from latebloom.core import fields
+from latebloom.methods.base import AbstractMethod
 
 
 class GradientDescent(AbstractMethod):
@@ -16,10 +17,7 @@ class GradientDescent(AbstractMethod):
     GradientDescent(learning_rate=0.1)
     """
 
-    learning_rate: float
-
-    def __init__(self, learning_rate: float):
-        self.learning_rate = check_learning_rate(learning_rate)
+    learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def init(self, problem, penalty, params):
         return ()

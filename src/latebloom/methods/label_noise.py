@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+from dataclasses import KW_ONLY
+
 import jax
 import jax.numpy as jnp
 
-from latebloom.core.seeds import check_seed
-from latebloom.errors import check_choice, check_number
-from latebloom.methods.base import AbstractMethod, check_learning_rate
+from latebloom.core import fields
+from latebloom.methods.base import AbstractMethod
 from latebloom.problems.base import require_least_squares
 
 BATCHES = ("one", "full")
@@ -29,15 +29,11 @@ class LabelNoise(AbstractMethod):
     LabelNoise(learning_rate=0.001, noise=1, batch='one', seed=4)
     """
 
-    learning_rate: float
-    noise: float
-    batch: str = eqx.field(static=True)
-    seed: int
-
-    def __init__(self, learning_rate: float, noise: float = 1.0, *, batch: str = "one", seed: int = 0):
-        self.learning_rate = check_learning_rate(learning_rate)
-        self.noise = check_number("noise", noise, least=0)
-        self.batch, self.seed = check_choice("batch", batch, BATCHES), check_seed(seed)
+    learning_rate: float = fields.number(above=0, note="η, the size of a step")
+    noise: float = fields.number(default=1.0, least=0, note="σ, the standard deviation of the noise on a label")
+    _: KW_ONLY
+    batch: str = fields.choice(BATCHES, default="one", static=True, note="one sample a step, or all")
+    seed: int = fields.seed(note="draws samples and noise")
 
     def check(self, problem, penalty):
         require_least_squares(problem, "LabelNoise")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from latebloom.core import fields
 from latebloom.errors import CapabilityError
-from latebloom.methods.base import AbstractMethod, check_learning_rate
+from latebloom.methods.base import AbstractMethod
 from latebloom.problems.base import require_log_loss
 
 LOG_TIME = "log_time"
@@ -31,10 +32,7 @@ class LogLossDescent(AbstractMethod):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Appendix B.1.
     """
 
-    learning_rate: float
-
-    def __init__(self, learning_rate: float):
-        self.learning_rate = check_learning_rate(learning_rate)
+    learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):
         require_log_loss(problem, "LogLossDescent")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from latebloom.core.seeds import check_seed
-from latebloom.errors import CapabilityError, InputError, check_count
+from latebloom.core import fields
+from latebloom.errors import CapabilityError, InputError
 from latebloom.methods.base import AbstractMethod
 from latebloom.problems.rows import OnRows, require_rows
+
+NOT_A_METHOD = "Minibatch wraps a method, not {value}: Minibatch(GradientDescent(0.1), 32)"
 
 
 class Minibatch(AbstractMethod):
@@ -30,14 +31,14 @@ class Minibatch(AbstractMethod):
     out of 3,763 rows, counting minibatches gives the printed times.
     """
 
-    method: AbstractMethod
-    size: int = eqx.field(static=True)
-    seed: int
+    method: AbstractMethod = fields.record_of(AbstractMethod, NOT_A_METHOD, note="makes the steps")
+    size: int = fields.count(static=True, note="the rows of a minibatch")
+    seed: int = fields.seed(kw_only=True, note="draws the order of the rows")
 
-    def __init__(self, method: AbstractMethod, size: int, *, seed: int = 0):
-        if not isinstance(method, AbstractMethod) or isinstance(method, Minibatch):
-            raise InputError(f"Minibatch wraps a method, not {method!r}: Minibatch(GradientDescent(0.1), 32)")
-        self.method, self.size, self.seed = method, check_count("size", size), check_seed(seed)
+    def derive(self):
+        if isinstance(self.method, Minibatch):
+            raise InputError(NOT_A_METHOD.format(value=repr(self.method)))
+        return {}
 
     @property
     def learning_rate(self) -> float:

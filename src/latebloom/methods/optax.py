@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.core import fields
 from latebloom.errors import InputError, check_number, unknown_name
-from latebloom.methods.base import AbstractMethod, check_learning_rate
+from latebloom.methods.base import AbstractMethod
 from latebloom.methods.gradient_descent import total_gradient
 
 if TYPE_CHECKING:
@@ -52,62 +52,32 @@ class Optax(AbstractMethod):
     'optax[optimiser=adam,learning_rate=0.001,b1=0.8]'
     """
 
-    takes_options: ClassVar[bool] = True
-    optimiser: Any = eqx.field(static=True)
-    learning_rate: float
-    numbers: dict[str, float]
-    switches: tuple[tuple[str, Any], ...] = eqx.field(static=True)
+    optimiser: Any = fields.own(static=True, note="an optimiser of optax, by name, or a transformation of yours")
+    learning_rate: float = fields.number(above=0, note="η, the size of a step")
+    numbers: dict[str, float] = fields.options(alias="options", note="options of the optimiser, as optax names them")
+    switches: tuple[tuple[str, Any], ...] = fields.derived(static=True)  # those that are no numbers
 
-    def __init__(self, optimiser: str | optax.GradientTransformation, learning_rate: float, **options: Any):
-        self.optimiser = optimiser
-        self.learning_rate = check_learning_rate(learning_rate)
-        self.numbers = {k: float(v) for k, v in options.items() if isinstance(v, int | float) and type(v) is not bool}
-        self.switches = tuple((k, v) for k, v in options.items() if k not in self.numbers)
-        if not isinstance(optimiser, str):
-            self._check_transformation(options)
-            return
-        if optimiser not in optimiser_names():
-            raise unknown_name("optax optimiser", optimiser, optimiser_names())
-        import optax
+    if TYPE_CHECKING:
 
-        known = inspect.signature(getattr(optax, optimiser)).parameters
-        for key, value in options.items():
-            if key not in known:
-                raise unknown_name(f"option of {optimiser}", key, known)
-            if type(known[key].default) is float or (key in RANGES and key in self.numbers):
-                check_number(key, value, **RANGES.get(key, {}))
-        try:
-            self._transformation()
-            if all(isinstance(value, bool | str | None) for _, value in self.switches):  # else they may need your tree
-                self._try_a_step()
-        except jax.errors.TracerBoolConversionError:
-            switches = [key for key in self.numbers if type(known[key].default) is not float]
-            raise InputError(
-                f"optax.{optimiser} cannot compute with {' and '.join(switches)} as a number: use true or false for "
-                "what is a switch, and leave other options out"
-            ) from None
-        except (TypeError, ValueError, AttributeError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise InputError(f"optax.{optimiser} refuses its options: {reason}") from None
+        def __init__(self, optimiser: str | optax.GradientTransformation, learning_rate: float, **options: Any): ...
 
-    def _check_transformation(self, options: dict[str, Any]) -> None:
-        if options:
-            raise InputError(f"options {', '.join(options)} go with an optimiser given by name, not with an object")
-        if not callable(getattr(self.optimiser, "update", None)):
-            raise InputError(f"{self.optimiser!r} is not an optax transformation: pass a name such as 'adam'")
-
-    def _try_a_step(self) -> None:
-        """Traces a step on a small matrix: an option that cannot work says so here."""
-
-        def step(method: Optax, params: jax.Array) -> Any:
-            transformation = method._transformation()
-            return transformation.update(params, transformation.init(params), params)
-
-        jax.eval_shape(step, jax.tree.map(jnp.asarray, self), jax.ShapeDtypeStruct((3, 4), float))
+    def derive(self):
+        given: dict[str, Any] = self.numbers
+        numbers = {key: float(value) for key, value in given.items() if is_number(value)}
+        switches = {key: value for key, value in given.items() if key not in numbers}
+        if isinstance(self.optimiser, str):
+            _check_options(self.optimiser, given)
+            try_options(self.optimiser, self.learning_rate, numbers, switches)
+        else:
+            _check_transformation(self.optimiser, given)
+        return {"numbers": numbers, "switches": tuple(switches.items())}
 
     def parameters(self) -> dict[str, Any]:
         named = {"optimiser": self.optimiser, "learning_rate": self.learning_rate}
         return named | self.numbers | dict(self.switches)
+
+    def identity(self) -> dict[str, Any]:
+        return self.parameters()
 
     def _transformation(self) -> optax.GradientTransformation:
         if not isinstance(self.optimiser, str):
@@ -125,3 +95,61 @@ class Optax(AbstractMethod):
         slope = total_gradient(problem, penalty, params)
         updates, state = self._transformation().update(slope, state, params)
         return optax.apply_updates(params, updates), state
+
+
+def _check_transformation(transformation: Any, options: dict[str, Any]) -> None:
+    if options:
+        raise InputError(f"options {', '.join(options)} go with an optimiser given by name, not with an object")
+    if not callable(getattr(transformation, "update", None)):
+        raise InputError(f"{transformation!r} is not an optax transformation: pass a name such as 'adam'")
+
+
+def _check_options(optimiser: str, given: dict[str, Any]) -> None:
+    """Refuses names that optax does not know, and numbers out of their range."""
+    if optimiser not in optimiser_names():
+        raise unknown_name("optax optimiser", optimiser, optimiser_names())
+    known = known_options(optimiser)
+    for key, value in given.items():
+        if key not in known:
+            raise unknown_name(f"option of {optimiser}", key, known)
+        if type(known[key].default) is float or (key in RANGES and is_number(value)):
+            check_number(key, value, **RANGES.get(key, {}))
+
+
+def is_number(value: Any) -> bool:
+    """Whether an option is a number, and no switch."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def known_options(optimiser: str) -> dict[str, inspect.Parameter]:
+    """The options of an optimiser of optax."""
+    import optax
+
+    return dict(inspect.signature(getattr(optax, optimiser)).parameters)
+
+
+def try_options(optimiser: str, learning_rate: float, numbers: dict[str, float], switches: dict[str, Any]) -> None:
+    """Traces a step on a small matrix: an option that cannot work says so here."""
+    import optax
+
+    make = getattr(optax, optimiser)
+
+    def step(rate: Any, values: Any, params: jax.Array) -> Any:
+        transformation = make(rate, **values, **switches)
+        return transformation.update(params, transformation.init(params), params)
+
+    try:
+        make(learning_rate, **numbers, **switches)
+        if all(isinstance(value, bool | str | None) for value in switches.values()):  # else they may need your tree
+            arrays = jax.tree.map(jnp.asarray, (learning_rate, numbers))
+            jax.eval_shape(step, *arrays, jax.ShapeDtypeStruct((3, 4), float))
+    except jax.errors.TracerBoolConversionError:
+        known = known_options(optimiser)
+        as_numbers = [key for key in numbers if type(known[key].default) is not float]
+        raise InputError(
+            f"optax.{optimiser} cannot compute with {' and '.join(as_numbers)} as a number: use true or false for "
+            "what is a switch, and leave other options out"
+        ) from None
+    except (TypeError, ValueError, AttributeError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"optax.{optimiser} refuses its options: {reason}") from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from latebloom.core import fields
 from latebloom.errors import CapabilityError
-from latebloom.methods.base import AbstractMethod, check_learning_rate
+from latebloom.methods.base import AbstractMethod
 from latebloom.problems import require_linear
 
 
@@ -17,10 +18,7 @@ class ProjectedSubgradient(AbstractMethod):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Appendices D.1 and D.2.
     """
 
-    learning_rate: float
-
-    def __init__(self, learning_rate: float):
-        self.learning_rate = check_learning_rate(learning_rate)
+    learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):
         require_linear(problem, "ProjectedSubgradient")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import jax
 
-from latebloom.methods.base import AbstractMethod, check_learning_rate, require_prox
+from latebloom.core import fields
+from latebloom.methods.base import AbstractMethod, require_prox
 
 
 class ProximalGradient(AbstractMethod):
@@ -13,10 +14,7 @@ class ProximalGradient(AbstractMethod):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Appendix D.1.
     """
 
-    learning_rate: float
-
-    def __init__(self, learning_rate: float):
-        self.learning_rate = check_learning_rate(learning_rate)
+    learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):
         require_prox(penalty, "ProximalGradient")

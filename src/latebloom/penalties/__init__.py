@@ -1,6 +1,6 @@
 """What is preferred: value, subgradient, prox."""
 
-from latebloom.core.record import Record
+from latebloom.core.record import concrete
 from latebloom.penalties.base import AbstractPenalty
 from latebloom.penalties.l1 import L1
 from latebloom.penalties.l2 import L2
@@ -11,7 +11,6 @@ from latebloom.penalties.on_parts import OnParts
 from latebloom.penalties.sum import Sum
 from latebloom.penalties.weighted_l2 import WeightedL2
 
-# What the command line can build by name.
-TABLE: dict[str, type[Record]] = {cls.name(): cls for cls in (L1, L2, L2Norm, Lp, NuclearNorm, OnParts)}
+TABLE = concrete(AbstractPenalty)  # what the command line can build by name
 
 __all__ = ["L1", "L2", "TABLE", "AbstractPenalty", "L2Norm", "Lp", "NuclearNorm", "OnParts", "Sum", "WeightedL2"]

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from latebloom.core.record import Record
-from latebloom.errors import CapabilityError, check_number
+from latebloom.errors import CapabilityError
 
 
 class AbstractPenalty(Record):
@@ -51,11 +51,6 @@ class AbstractPenalty(Record):
         from latebloom.penalties.sum import Sum
 
         return Sum(self, other)
-
-
-def check_strength(value: float) -> float:
-    """A penalty's strength: finite and not negative."""
-    return check_number("strength", value, least=0)
 
 
 def over_leaves(function, params) -> jax.Array:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from latebloom.penalties.base import AbstractPenalty, check_strength, over_leaves
+from latebloom.core import fields
+from latebloom.penalties.base import AbstractPenalty, over_leaves
 
 
 class L2(AbstractPenalty):
@@ -18,10 +19,7 @@ class L2(AbstractPenalty):
     [1.0]
     """
 
-    strength: float
-
-    def __init__(self, strength: float):
-        self.strength = check_strength(strength)
+    strength: float = fields.number(least=0, note="λ, the weight decay")
 
     def value(self, params):
         return 0.5 * self.strength * over_leaves(lambda w: jnp.sum(w**2), params)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from latebloom.penalties.base import AbstractPenalty, check_strength, over_leaves
+from latebloom.core import fields
+from latebloom.penalties.base import AbstractPenalty, over_leaves
 
 
 class L2Norm(AbstractPenalty):
@@ -16,10 +17,7 @@ class L2Norm(AbstractPenalty):
     [2.4000000000000004, 3.2]
     """
 
-    strength: float
-
-    def __init__(self, strength: float):
-        self.strength = check_strength(strength)
+    strength: float = fields.number(least=0, note="β, what the norms are multiplied by")
 
     def value(self, params):
         return self.strength * over_leaves(_norm, params)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from latebloom.errors import check_number
-from latebloom.penalties.base import AbstractPenalty, check_strength, over_leaves
+from latebloom.core import fields
+from latebloom.penalties.base import AbstractPenalty, over_leaves
 
 # From the upper end of a convex branch Newton's iterates fall monotonically to the root;
 # 60 reach machine precision from p = 0.01 to 0.99, and the loop stops by itself.
@@ -24,12 +24,8 @@ class Lp(AbstractPenalty):
     [0.0]
     """
 
-    strength: float
-    p: float
-
-    def __init__(self, strength: float, p: float = 0.5):
-        self.strength = check_strength(strength)
-        self.p = check_number("p", p, above=0, below=1)
+    strength: float = fields.number(least=0, note="β, what the sum is multiplied by")
+    p: float = fields.number(default=0.5, above=0, below=1, note="the power")
 
     def value(self, params):
         return self.strength * over_leaves(lambda w: jnp.sum(jnp.abs(w) ** self.p), params)

@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.errors import CapabilityError
-from latebloom.penalties.base import AbstractPenalty, check_strength, over_leaves
+from latebloom.penalties.base import AbstractPenalty, over_leaves
 
 # Singular values below this share of the largest count as zero. The polar factor of two singular values at a share x
 # is off by about 1e-16/x², since the eigenvectors of AᵀA see the ratio squared: 1e-10 at 1e-3, 1e-6 at 1e-5. In single
@@ -35,10 +36,7 @@ class NuclearNorm(AbstractPenalty):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 3.2 and Appendix C.6.
     """
 
-    strength: float
-
-    def __init__(self, strength: float):
-        self.strength = check_strength(strength)
+    strength: float = fields.number(least=0, note="β, what |A|_* is multiplied by")
 
     def check(self, params):
         for path, leaf in jax.tree_util.tree_leaves_with_path(params):

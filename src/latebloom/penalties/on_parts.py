@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+from typing import TYPE_CHECKING
+
 import jax
 import jax.numpy as jnp
 
+from latebloom.core import fields
 from latebloom.errors import CapabilityError, InputError, unknown_name
 from latebloom.penalties.base import AbstractPenalty
+
+NOT_A_PENALTY = "OnParts restricts a penalty, not {value}: OnParts(L1(1e-5), 'embedding')"
 
 
 class OnParts(AbstractPenalty):
@@ -20,15 +24,17 @@ class OnParts(AbstractPenalty):
     0.30000000000000004
     """
 
-    penalty: AbstractPenalty
-    parts: tuple[str, ...] = eqx.field(static=True)
+    penalty: AbstractPenalty = fields.record_of(AbstractPenalty, NOT_A_PENALTY, note="what acts on the parts")
+    parts: tuple[str, ...] = fields.rest(fields.text(), static=True, note="the names of the parts")
 
-    def __init__(self, penalty: AbstractPenalty, *parts: str):
-        if not isinstance(penalty, AbstractPenalty):
-            raise InputError(f"OnParts restricts a penalty, not {penalty!r}: OnParts(L1(1e-5), 'embedding')")
-        if not parts:
+    if TYPE_CHECKING:
+
+        def __init__(self, penalty: AbstractPenalty, *parts: str): ...
+
+    def derive(self):
+        if not self.parts:
             raise InputError("OnParts needs the name of at least one part: OnParts(L1(1e-5), 'embedding')")
-        self.penalty, self.parts = penalty, parts
+        return {}
 
     def __repr__(self) -> str:
         return f"OnParts({self.penalty!r}, {', '.join(repr(part) for part in self.parts)})"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import jax
 import jax.numpy as jnp
 
+from latebloom.core import fields
 from latebloom.errors import InputError
 from latebloom.penalties.base import AbstractPenalty
 from latebloom.penalties.l1 import L1
@@ -23,18 +26,22 @@ class Sum(AbstractPenalty):
     'sum[terms=(l1[strength=1e-05] l2[strength=0.001])]'
     """
 
-    terms: tuple[AbstractPenalty, ...]
+    terms: tuple[AbstractPenalty, ...] = fields.rest(
+        fields.record_of(AbstractPenalty, "a Sum adds penalties, not {value}: write e.g. L1(1e-5) + L2(1e-3)"),
+        note="the penalties to add, two or more",
+    )
 
-    def __init__(self, *terms: AbstractPenalty):
-        if len(terms) < 2:
-            raise InputError(f"a Sum needs two terms or more, got {len(terms)}: use the penalty itself")
-        for term in terms:
-            if not isinstance(term, AbstractPenalty):
-                raise InputError(f"a Sum adds penalties, not {term!r}: write e.g. L1(1e-5) + L2(1e-3)")
+    if TYPE_CHECKING:
+
+        def __init__(self, *terms: AbstractPenalty): ...
+
+    def derive(self):
+        if len(self.terms) < 2:
+            raise InputError(f"a Sum needs two terms or more, got {len(self.terms)}: use the penalty itself")
         flat: list[AbstractPenalty] = []
-        for term in terms:
+        for term in self.terms:
             flat += term.terms if isinstance(term, Sum) else (term,)
-        self.terms = tuple(flat)
+        return {"terms": tuple(flat)}
 
     def __repr__(self) -> str:
         return " + ".join(repr(term) for term in self.terms)

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.arrays import check_array
+from latebloom.core import fields
 from latebloom.errors import InputError
-from latebloom.penalties.base import AbstractPenalty, check_strength
+from latebloom.penalties.base import AbstractPenalty
 
 
 class WeightedL2(AbstractPenalty):
@@ -21,15 +21,13 @@ class WeightedL2(AbstractPenalty):
     [1.0, 3.0]
     """
 
-    strength: float
-    weights: jax.Array
+    strength: float = fields.number(least=0, note="λ, the weight decay where a weight is 1")
+    weights: jax.Array | Any = fields.array(note="a factor of the strength for every parameter")
 
-    def __init__(self, strength: float, weights: Any):
-        self.strength = check_strength(strength)
-        array = check_array("weights", weights)
-        if (array < 0).any():
-            raise InputError(f"weights has a negative entry, {array.min():g}: weights must be at least 0")
-        self.weights = jnp.asarray(array)
+    def derive(self):
+        if (self.weights < 0).any():
+            raise InputError(f"weights has a negative entry, {self.weights.min():g}: weights must be at least 0")
+        return {}
 
     def check(self, params):
         leaves = jax.tree.leaves(params)

@@ -73,6 +73,9 @@ class LeastSquares(AbstractLeastSquares):
     def init(self) -> Params:
         return self.start
 
+    def identity(self) -> dict[str, Any]:
+        return self.parameters()
+
     def parameters(self) -> dict[str, Any]:
         return {"residuals": self.function, "init": self.start, "test": self.test, "label": self.label} | (
             {} if self.precision == "float64" else {"precision": self.precision}

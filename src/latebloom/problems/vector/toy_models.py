@@ -119,6 +119,9 @@ class ToyModel(AbstractLeastSquares):
     def init(self) -> jax.Array:
         return self.start
 
+    def identity(self) -> dict[str, Any]:
+        return self.parameters()
+
     def parameters(self) -> dict[str, Any]:
         return {"kind": self.kind, "init": self.start}
 
