@@ -10,7 +10,7 @@ import pytest
 
 from latebloom.errors import LatebloomWarning
 from latebloom.store import DamagedError, Store, StoredRun
-from latebloom.store.files import read_json, write_json
+from latebloom.store.formats import read_json, write_json
 
 Put = Callable[..., StoredRun]
 

@@ -15,9 +15,9 @@ import pytest
 
 from latebloom.errors import InputError
 from latebloom.store import Store, StoreError
-from latebloom.store import owner as owner_module
-from latebloom.store.paths import Layout
-from latebloom.store.recover import recover_run
+from latebloom.store import layout as layout_module
+from latebloom.store.layout import Layout
+from latebloom.store.live import recover_run
 
 WRITER = """
 import sys, numpy as np
@@ -128,9 +128,9 @@ def test_a_process_number_used_again_is_not_the_owner(store: Store) -> None:
 def test_a_run_of_another_machine_is_live_until_it_is_silent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     live = store.begin({"a": 1})
     live.append({"x": np.arange(3)})
-    monkeypatch.setattr(owner_module, "_host", lambda: "elsewhere")
+    monkeypatch.setattr(layout_module, "_host", lambda: "elsewhere")
     assert store.runs()[0].state == "live"
-    monkeypatch.setattr(owner_module, "_SILENCE", -1.0)
+    monkeypatch.setattr(layout_module, "_SILENCE", -1.0)
     assert store.runs()[0].state == "abandoned"
     live.close()
 
