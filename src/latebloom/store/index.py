@@ -148,7 +148,7 @@ def _from_row(row: Row | None, stamp: str | None, state: State, folder: Path) ->
     modified = int(stamp.split()[1]) / 1e9
     try:
         return StoredRun(folder.name, state, parse(row.configuration), parse(row.summary), folder, modified)
-    except (ValueError, TypeError):  # a broken row is a missing row
+    except (ValueError, TypeError, RecursionError):  # a broken row is a missing row
         return None
 
 

@@ -135,7 +135,7 @@ def is_owned(folder: Path) -> bool:
         return time.time() - _last_write(folder) < _SILENCE
     pid = owner.get("pid")
     # The start time too: process numbers are used again, in containers at once.
-    return isinstance(pid, int) and _exists(pid) and owner == _identity(pid)
+    return isinstance(pid, int) and pid > 0 and _exists(pid) and owner == _identity(pid)
 
 
 def _last_write(folder: Path) -> float:

@@ -91,6 +91,7 @@ class LiveRun:
             write_arrays(self.folder / ARRAYS, checked)
             write_json(self.folder / SUMMARY, report)
             self._stream.close()
+            sync_folder(self.folder)  # before the stream goes: a power cut must not take both
             (self.folder / STREAM).unlink(missing_ok=True)
             sync_folder(self.folder)
         run = _publish_written(self._layout, self.folder, is_complete=_is_complete(summary), replace=replace)
