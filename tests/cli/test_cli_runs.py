@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
+
+from latebloom.store import Store
 
 RUN = ("run", "sparse_recovery[measurements=40,seed=3]", "--penalty", "l1[strength=1e-5]", "--steps", 2000)
 
@@ -27,6 +30,15 @@ def test_run_keeps_what_it_did(latebloom, stored):
 def test_show_takes_the_first_digits(latebloom, stored):
     assert latebloom("runs", "show", stored[:6], "--json").json["id"] == stored
     assert "finished after 2,000 steps" in latebloom("runs", "show", stored[:6]).out
+
+
+def test_an_infinite_number_in_a_configuration_is_null_in_json(latebloom, tmp_path):
+    with Store(tmp_path / "odd").begin({"study": "odd", "until": math.inf}) as live:
+        run = live.finish({"x": [1.0]}, {})
+    for words in (("list",), ("show", run.id)):
+        answer = latebloom("runs", *words, "--store", tmp_path / "odd", "--json").json
+        shown = answer[0] if words == ("list",) else answer
+        assert shown["configuration"] == {"study": "odd", "until": None}
 
 
 def test_export_and_delete(latebloom, stored, tmp_path):

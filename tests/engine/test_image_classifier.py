@@ -241,6 +241,8 @@ MALFORMED = {
     "spaces": (raw("1 2 3\n0 4 5\n"), f"row 1 .* begins with '1 2 3', .*: {COMMAS}"),
     "quotes": (raw('"1","2"\n"0","4"\n'), f'row 1 .* begins with \'"1","2"\', .*: {COMMAS}'),
     "commas at the end": (raw("1,2,3,\n0,4,5,\n"), f"row 1 .* begins with '1,2,3,', and its cell 4 is empty: {COMMAS}"),
+    "comments": (raw("# label, pixels\n1,2\n0,4\n"), "row 1 .* begins with '# label, pixels', .*take the header out"),
+    "underscores": (raw("1,2_0\n0,4\n"), f"row 1 .* cell 2 is not a number: {COMMAS}"),
     "first row with a hole": (raw("1,,3\n0,4,5\n"), f"row 1 .* cell 2 is empty: {COMMAS}"),
     "JSON": (raw('{"images": [[1, 2]], "labels": [1]}'), f'row 1 .* begins with \'{{"images": .*: {COMMAS}'),
     "text": (raw("hello\nworld\n"), f"row 1 .* begins with 'hello', .*: {COMMAS}"),

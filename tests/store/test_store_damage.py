@@ -10,7 +10,7 @@ import pytest
 
 from latebloom.errors import LatebloomWarning
 from latebloom.store import DamagedError, Store, StoredRun
-from latebloom.store.files import read_json, write_json
+from latebloom.store.formats import read_json, write_json
 
 Put = Callable[..., StoredRun]
 
@@ -35,6 +35,18 @@ def edit(path: Path) -> None:
     write_json(path, {**read_json(path), "seed": 8})
 
 
+def become_a_list(path: Path) -> None:
+    path.write_text("[1, 2]")
+
+
+def become_bytes(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\x00{")
+
+
+def nest_deep(path: Path) -> None:
+    path.write_text('{"a": ' * 100_000)
+
+
 CASES = [
     ("records.parquet", halve),
     ("records.parquet", flip_a_bit),
@@ -42,8 +54,13 @@ CASES = [
     ("records.parquet", Path.unlink),
     ("arrays.npz", halve),
     ("arrays.npz", Path.unlink),
+    ("arrays.npz", empty),
     ("summary.json", halve),
     ("summary.json", Path.unlink),
+    ("summary.json", empty),
+    ("summary.json", become_a_list),
+    ("summary.json", become_bytes),
+    ("summary.json", nest_deep),
     ("configuration.json", halve),
     ("configuration.json", Path.unlink),
     ("configuration.json", edit),
@@ -102,6 +119,17 @@ def test_reading_lazily_from_a_damaged_run_says_what_to_do(store: Store, put: Pu
         _ = listed.arrays
     assert store.delete(run.id) == run.id
     assert store.runs() == []
+
+
+def test_a_flipped_bit_in_an_array_is_noticed_when_it_is_read(store: Store, put: Put) -> None:
+    run = put(a=1)
+    data = bytearray((run.folder / "arrays.npz").read_bytes())
+    data[data.index(np.ones(1).tobytes()) + 3] ^= 1
+    (run.folder / "arrays.npz").write_bytes(bytes(data))
+    found = store.find({"a": 1})  # which looks at the archive's table of contents only
+    assert found is not None
+    with pytest.raises(DamagedError, match=rf"run {run.id} is damaged \(Bad CRC-32"):
+        _ = found.arrays
 
 
 def test_what_is_not_a_run_is_left_alone(store: Store, put: Put) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from latebloom.store import Store, StoredRun
-from latebloom.store import listing as listing_module
+from latebloom.store import index as index_module
 
 Put = Callable[..., StoredRun]
 
@@ -69,7 +69,7 @@ def test_a_listing_from_the_index_opens_no_run(store: Store, put: Put, monkeypat
     def refuse(*_: object) -> None:
         raise AssertionError("the index should have answered")
 
-    monkeypatch.setattr(listing_module, "_from_disk", refuse)
+    monkeypatch.setattr(index_module, "_from_disk", refuse)
     assert store.runs() == before
     assert [run.modified for run in store.runs()] == [run.modified for run in before]
     assert store.runs()[0].columns["step"].tolist() == [0, 1, 2, 3, 4]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +59,15 @@ def test_delete(store: Store, put: Put) -> None:
     assert list((store.path / "partial").iterdir()) == []
     with pytest.raises(UnknownNameError, match=rf"unknown run '{gone.id}'"):
         store.delete(gone.id)
+
+
+def test_a_deletion_that_is_killed_has_deleted(store: Store, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = put(a=1)
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+    store.delete(run.id)
+    assert store.find({"a": 1}) is None
+    assert store.runs() == []
+    assert put(a=1) == run
 
 
 def test_export_to_csv(store: Store, wide: StoredRun, tmp_path: Path) -> None:

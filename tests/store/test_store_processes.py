@@ -9,15 +9,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from latebloom.errors import InputError
-from latebloom.store import Store, StoreError
-from latebloom.store import owner as owner_module
-from latebloom.store.paths import Layout
-from latebloom.store.recover import recover_run
+from latebloom.store import DamagedError, Store, StoreError
+from latebloom.store import layout as layout_module
+from latebloom.store import live as live_module
+from latebloom.store.layout import Layout
+from latebloom.store.live import recover_run
 
 WRITER = """
 import sys, numpy as np
@@ -102,6 +104,21 @@ def test_of_two_recoveries_one_is_told(store: Store) -> None:
     assert [run.state for run in store.runs()] == ["partial"]
 
 
+def test_a_run_being_recovered_has_an_owner(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with store.begin({"a": 1}) as live:
+        live.append({"x": np.arange(3)})
+    states = []
+    real = live_module.write_table
+
+    def look(path: Path, table: Any) -> None:
+        states.extend(run.state for run in store.runs())
+        real(path, table)
+
+    monkeypatch.setattr(live_module, "write_table", look)
+    assert store.recover(store.runs()[0].id).state == "partial"
+    assert states == ["live"]
+
+
 def test_a_run_killed_just_before_its_publication_is_not_partial(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with store.begin({"a": 1}) as live, monkeypatch.context() as patch:
         patch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no")))
@@ -111,6 +128,65 @@ def test_a_run_killed_just_before_its_publication_is_not_partial(store: Store, m
     assert run.state == "abandoned"
     assert store.recover(run.id).summary == {"n": 1}
     assert store.find({"a": 1}) is not None
+
+
+@pytest.mark.parametrize("is_damaged", [True, False])
+def test_a_run_that_cannot_be_published_again_can_still_be_recovered(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_damaged: bool
+) -> None:
+    """Killed just before its publication; then its summary is damaged, or the disk refuses once more."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "no")
+
+    with store.begin({"a": 1}) as live, monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", refuse)
+        with pytest.raises(StoreError, match=r"Operation not permitted"):
+            live.finish({"x": np.arange(3)}, {"n": 1})
+    (run,) = store.runs()
+    if is_damaged:
+        (run.folder / "summary.json").write_text("{")
+        with pytest.raises(DamagedError, match=rf"run {run.id} is damaged .* remove it with `latebloom runs delete"):
+            store.recover(run.id)
+        assert store.delete(run.id) == run.id
+    else:
+        with monkeypatch.context() as patch:
+            patch.setattr(live_module, "renamed", refuse)
+            with pytest.raises(StoreError, match=r"Operation not permitted"):
+                store.recover(run.id)
+        assert store.recover(store.runs()[0].id).summary == {"n": 1}
+
+
+@pytest.mark.parametrize("owner", ["", "{", "[]"])
+def test_a_run_without_a_readable_owner_is_abandoned(store: Store, owner: str) -> None:
+    live = store.begin({"a": 1})
+    live.append({"x": np.arange(3)})
+    (live.folder / "owner.json").write_text(owner)
+    assert store.runs()[0].state == "abandoned"
+    live.close()
+
+
+@pytest.mark.parametrize("pid", [10**30, -1, 0, "1", None])
+def test_no_process_has_an_impossible_number(store: Store, pid: object) -> None:
+    live = store.begin({"a": 1})
+    live.append({"x": np.arange(3)})
+    path = live.folder / "owner.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "pid": pid, "started": None}))
+    assert store.runs()[0].state == "abandoned"
+    live.close()
+
+
+def test_a_draft_that_gets_its_name_during_a_listing_hides_no_owner(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = store.begin({"a": 1})
+    real = Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda folder: iter([*real(folder), folder / ".summary.json-0"]))
+    assert store.runs()[0].state == "live"
+    monkeypatch.setattr(layout_module, "_host", lambda: "elsewhere")
+    assert store.runs()[0].state == "live"
+    monkeypatch.undo()
+    live.close()
 
 
 def test_a_process_number_used_again_is_not_the_owner(store: Store) -> None:
@@ -128,9 +204,9 @@ def test_a_process_number_used_again_is_not_the_owner(store: Store) -> None:
 def test_a_run_of_another_machine_is_live_until_it_is_silent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     live = store.begin({"a": 1})
     live.append({"x": np.arange(3)})
-    monkeypatch.setattr(owner_module, "_host", lambda: "elsewhere")
+    monkeypatch.setattr(layout_module, "_host", lambda: "elsewhere")
     assert store.runs()[0].state == "live"
-    monkeypatch.setattr(owner_module, "_SILENCE", -1.0)
+    monkeypatch.setattr(layout_module, "_SILENCE", -1.0)
     assert store.runs()[0].state == "abandoned"
     live.close()
 

@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from latebloom.errors import InputError
 from latebloom.store import Store, StoredRun, StoreError, default_path
-from latebloom.store.columns import from_table, read_table, to_table, write_table
-from latebloom.store.stream import StreamWriter, read_stream
+from latebloom.store.formats import StreamWriter, from_table, read_stream, read_table, to_table, write_table
 
 Put = Callable[..., StoredRun]
 

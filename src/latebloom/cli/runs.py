@@ -85,7 +85,7 @@ def _document(item) -> dict[str, Any]:
     from latebloom.core.json import plain
 
     summary = item.summary
-    document = {"id": item.id, "state": item.state, "configuration": item.configuration}
+    document = {"id": item.id, "state": item.state, "configuration": plain(item.configuration)}
     if "milestones" not in summary:
         return document | dict.fromkeys(("milestones", "outcome", "sentence", "final"))
     rate = summary["provenance"]["learning_rate"]

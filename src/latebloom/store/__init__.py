@@ -16,10 +16,9 @@ The store knows nothing more about it, so that a table of derived numbers is kep
 
 from latebloom.store.errors import DamagedError, StoreError
 from latebloom.store.index import Index
-from latebloom.store.key import run_key
+from latebloom.store.layout import default_path, run_key
 from latebloom.store.live import LiveRun
-from latebloom.store.paths import default_path
+from latebloom.store.run import StoredRun
 from latebloom.store.store import Store
-from latebloom.store.stored import StoredRun
 
 __all__ = ["DamagedError", "Index", "LiveRun", "Store", "StoreError", "StoredRun", "default_path", "run_key"]

@@ -13,6 +13,8 @@ from latebloom.errors import LatebloomError
 
 # A file that is missing or has another type is damage; any other errno says something about the machine.
 _DAMAGE = {None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
+# What JSON, Parquet, Arrow and npz raise on bytes that are not theirs; JSON may be nested too deep.
+_BROKEN = (ValueError, KeyError, TypeError, NotImplementedError, RecursionError, EOFError, zipfile.BadZipFile)
 
 
 class StoreError(LatebloomError):
@@ -58,7 +60,7 @@ def reading(folder: Path) -> Iterator[None]:
             raise _damaged(folder, error) from error
         text = f"cannot read {folder} ({reason(error)}): check its permissions or choose another with --store DIR"
         raise StoreError(text) from error
-    except (ValueError, KeyError, TypeError, NotImplementedError, EOFError, zipfile.BadZipFile) as error:
+    except _BROKEN as error:
         raise _damaged(folder, error) from error
 
 

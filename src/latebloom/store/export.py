@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from latebloom.core.json import plain
 from latebloom.errors import InputError
-from latebloom.store.columns import to_table
+from latebloom.store.atomic import durable
 from latebloom.store.errors import StoreError, reason
-from latebloom.store.files import durable
-from latebloom.store.plain import plain
-from latebloom.store.stored import StoredRun
+from latebloom.store.formats import to_table
+from latebloom.store.run import StoredRun
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,14 +35,11 @@ def export_run(run: StoredRun, path: Path) -> Path:
 
 
 def _write_csv(run: StoredRun, file: IO[bytes]) -> None:
-    """Floats in their shortest exact text; a matrix `norms` becomes `norms[0]`, `norms[1]`, …"""
+    """Floats in their shortest exact text as doubles; a matrix `norms` becomes `norms[0]`, `norms[1]`, …"""
+    import pandas as pd
+
     flat = {name: values for column in run.columns.items() for name, values in _flat(*column)}
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(flat)
-    writer.writerows(zip(*(values.tolist() for values in flat.values()), strict=True))
-    text.flush()
-    text.detach()
+    pd.DataFrame(flat).to_csv(file, index=False, na_rep="nan", lineterminator="\n", encoding="utf-8")
 
 
 def _write_parquet(run: StoredRun, file: IO[bytes]) -> None:
@@ -56,7 +51,7 @@ def _write_parquet(run: StoredRun, file: IO[bytes]) -> None:
 
 
 def _write_json(run: StoredRun, file: IO[bytes]) -> None:
-    document = {**_description(run), "columns": plain(run.columns, "columns")}
+    document = {**_description(run), "columns": plain(run.columns, "columns", lossless=True)}
     file.write(json.dumps(document, indent=1, allow_nan=False).encode() + b"\n")
 
 
@@ -64,15 +59,15 @@ def _description(run: StoredRun) -> dict[str, object]:
     return {
         "id": run.id,
         "state": run.state,
-        "configuration": plain(run.configuration),
-        "summary": plain(run.summary),
+        "configuration": plain(run.configuration, lossless=True),
+        "summary": plain(run.summary, lossless=True),
     }
 
 
 def _flat(name: str, column: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    if column.ndim == 1:
-        return [(name, column)]
-    return [(f"{name}[{i}]", column[:, i]) for i in range(column.shape[1])]
+    if column.dtype.kind == "f":
+        column = column.astype("float64")
+    return [(name, column)] if column.ndim == 1 else [(f"{name}[{i}]", part) for i, part in enumerate(column.T)]
 
 
 _WRITERS: dict[str, Callable[[StoredRun, IO[bytes]], None]] = {

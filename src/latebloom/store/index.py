@@ -1,14 +1,21 @@
-"""A SQLite index of configurations and summaries: a cache that may be lost at any time.
+"""A SQLite index of configurations and summaries, so that a listing opens few files: a cache that may be lost any time.
 
 The folders are the truth. A row counts only while its stamp is that of the folder.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from latebloom.core.json import parse, plain
+from latebloom.store.errors import StoreError
+from latebloom.store.layout import SUMMARY, Layout, State
+from latebloom.store.run import StoredRun, open_run, read_or_set_aside
 
 if TYPE_CHECKING:
     import sqlite3
@@ -103,3 +110,55 @@ class Index:
 
         with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as connection:
             yield connection
+
+
+def list_runs(layout: Layout) -> list[StoredRun]:
+    """Every readable run, oldest first; the index is brought up to date on the way."""
+    index = Index(layout.index)
+    known = index.load()
+    runs: dict[Name, StoredRun] = {}
+    changed: dict[Name, Row] = {}
+    for state, folder in layout.places():
+        name, stamp = (state, folder.name), _stamp(state, folder)
+        run = _from_row(known.get(name), stamp, state, folder)
+        if run is None and (run := _from_disk(layout, state, folder)) and stamp:
+            changed[name] = _row(run, stamp)
+        if run is not None:
+            runs[name] = run
+    gone = known.keys() - runs.keys()
+    if changed or gone:
+        index.save(changed, gone)
+    return sorted(runs.values(), key=lambda run: (run.modified, run.id))
+
+
+def _stamp(state: State, folder: Path) -> str | None:
+    """A text that changes when the run does; None for a live run, which always does."""
+    if state in ("live", "abandoned"):
+        return None
+    try:
+        summary = (folder / SUMMARY).stat()
+        return f"{folder.stat().st_mtime_ns} {summary.st_mtime_ns} {summary.st_size}"
+    except OSError:
+        return None
+
+
+def _from_row(row: Row | None, stamp: str | None, state: State, folder: Path) -> StoredRun | None:
+    if row is None or stamp is None or row.stamp != stamp:
+        return None
+    modified = int(stamp.split()[1]) / 1e9
+    try:
+        return StoredRun(folder.name, state, parse(row.configuration), parse(row.summary), folder, modified)
+    except (ValueError, TypeError, RecursionError):  # a broken row is a missing row
+        return None
+
+
+def _from_disk(layout: Layout, state: State, folder: Path) -> StoredRun | None:
+    try:
+        return read_or_set_aside(layout, folder, partial(open_run, state=state))
+    except StoreError:  # not ours to read: one unreadable folder must not hide the others
+        return None
+
+
+def _row(run: StoredRun, stamp: str) -> Row:
+    texts = [json.dumps(plain(part, lossless=True)) for part in (run.configuration, run.summary)]
+    return Row(stamp, *texts)

@@ -1,24 +1,42 @@
-"""A run while it is written."""
+"""A run while it is written, its publication by one rename, and what a dead process left behind."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from latebloom.store.arrays import check_arrays, write_arrays
-from latebloom.store.columns import to_table, write_table
-from latebloom.store.errors import StoreError, writing
-from latebloom.store.files import discard, sync_folder, token, write_json
-from latebloom.store.key import run_key
-from latebloom.store.owner import resign, sign
-from latebloom.store.paths import ARRAYS, CONFIGURATION, RECORDS, STREAM, SUMMARY, Layout
-from latebloom.store.plain import plain
-from latebloom.store.publish import publish
-from latebloom.store.stored import State, StoredRun, open_run
-from latebloom.store.stream import StreamWriter
+from latebloom.core.json import plain
+from latebloom.errors import InputError
+from latebloom.store.atomic import discard, make_folder, renamed, sync_folder, token
+from latebloom.store.errors import StoreError, reading, writing
+from latebloom.store.formats import (
+    StreamWriter,
+    check_arrays,
+    read_json,
+    to_table,
+    write_arrays,
+    write_json,
+    write_table,
+)
+from latebloom.store.layout import (
+    ARRAYS,
+    CONFIGURATION,
+    RECORDS,
+    STREAM,
+    SUMMARY,
+    Layout,
+    State,
+    resign,
+    run_key,
+    sign,
+)
+from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside
+
+_ATTEMPTS = 10  # another process can take the name again while we clear it, but not for ever
 
 
 class LiveRun:
@@ -37,9 +55,10 @@ class LiveRun:
     @classmethod
     def create(cls, layout: Layout, configuration: Mapping[str, Any]) -> Self:
         """A new folder for this configuration, owned by this process."""
-        folder = layout.live / f"{run_key(configuration)}-{os.getpid()}-{token()}"
+        folder = _live_folder(layout, run_key(configuration))
         with writing(layout.root):
-            folder.mkdir(parents=True)
+            make_folder(layout.live)
+            folder.mkdir()
             sign(folder)
             write_json(folder / CONFIGURATION, configuration)  # last: it makes the folder visible in listings
         return cls(layout, folder)
@@ -64,16 +83,18 @@ class LiveRun:
         unless `replace`.
         """
         self._require_open()
-        table, checked, plain_summary = to_table(columns), check_arrays(arrays or {}), plain(summary, "summary")
+        # All three are checked before anything is written.
+        table, checked = to_table(columns), check_arrays(arrays or {})
+        report = plain(summary, "summary", lossless=True)
         with writing(self._layout.root):
             write_table(self.folder / RECORDS, table)
             write_arrays(self.folder / ARRAYS, checked)
-            write_json(self.folder / SUMMARY, plain_summary)
+            write_json(self.folder / SUMMARY, report)
             self._stream.close()
+            sync_folder(self.folder)  # before the stream goes: a power cut must not take both
             (self.folder / STREAM).unlink(missing_ok=True)
             sync_folder(self.folder)
-        is_complete = summary.get("complete") is not False
-        run = publish_written(self._layout, self.folder, is_complete=is_complete, replace=replace)
+        run = _publish_written(self._layout, self.folder, is_complete=_is_complete(summary), replace=replace)
         self._is_open = False
         return run
 
@@ -107,17 +128,77 @@ class LiveRun:
                 raise
 
 
+def recover_run(layout: Layout, run: StoredRun) -> StoredRun:
+    """Publish the records of an abandoned run up to its last whole batch, as a partial run."""
+    if run.state != "abandoned":
+        raise InputError(
+            f"run {run.id} is {run.state}: only an abandoned run can be recovered; see `latebloom runs list`"
+        )
+    columns, summary = run.columns, _last_summary(run)
+    if not any(len(column) for column in columns.values()):
+        raise StoreError(
+            f"run {run.id} has no whole record to recover: remove it with `latebloom runs delete {run.id}`"
+        )
+    with LiveRun(layout, _claim(layout, run)) as live:
+        if summary is None:
+            return live.finish(columns, {"complete": False, "recovered": True})
+        return _publish_written(layout, live.folder, is_complete=_is_complete(summary))
+
+
+def _last_summary(run: StoredRun) -> dict[str, Any] | None:
+    """The summary of a run that was killed between its last file and its publication: nothing is missing then."""
+    with reading(run.folder):
+        is_written = (run.folder / RECORDS).exists() and (run.folder / SUMMARY).exists()
+        is_whole = is_written and not (run.folder / STREAM).exists()
+        return read_json(run.folder / SUMMARY) if is_whole else None
+
+
+def _claim(layout: Layout, run: StoredRun) -> Path:
+    """Take the folder over by renaming it, so that of two processes only one recovers it."""
+    folder = _live_folder(layout, run.key)
+    with writing(layout.root):
+        try:
+            run.folder.rename(folder)
+        except FileNotFoundError:
+            raise StoreError(f"run {run.id} was recovered or deleted meanwhile: see `latebloom runs list`") from None
+        sign(folder)
+    return folder
+
+
+def _live_folder(layout: Layout, key: str) -> Path:
+    return layout.live / f"{key}-{os.getpid()}-{token()}"
+
+
+def _is_complete(summary: Mapping[str, Any]) -> bool:
+    return summary.get("complete") is not False
+
+
 def _has_records(folder: Path) -> bool:
     files = [folder / name for name in (STREAM, RECORDS)]
     return any(file.exists() and file.stat().st_size > 0 for file in files)
 
 
-def publish_written(layout: Layout, folder: Path, *, is_complete: bool, replace: bool = False) -> StoredRun:
+def _publish_written(layout: Layout, folder: Path, *, is_complete: bool, replace: bool = False) -> StoredRun:
     """Publish a live folder whose files are all written, as a finished or a partial run."""
     key, _, suffix = folder.name.partition("-")
     state: State = "finished" if is_complete else "partial"
     target = layout.finished / key if is_complete else layout.partial / f"{key}-{suffix.rpartition('-')[2]}"
     with writing(layout.root):
-        publish(layout, folder, target, replace=replace)
+        _publish(layout, folder, target, replace=replace)
         resign(target)
     return open_run(target, state)
+
+
+def _publish(layout: Layout, source: Path, target: Path, *, replace: bool) -> None:
+    """Rename `source` to `target`; a whole run that is already there stays unless `replace`."""
+    make_folder(target.parent)
+    for _ in range(_ATTEMPTS):
+        if renamed(source, target):
+            sync_folder(target.parent)
+            return
+        if replace:
+            discard(target)
+        elif read_or_set_aside(layout, target, open_whole):
+            discard(source)  # the same configuration gives the same numbers
+            return
+    raise FileExistsError(errno.EEXIST, "the target cannot be moved aside", str(target))

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from latebloom.errors import InputError
-from latebloom.store.errors import DamagedError, writing
+from latebloom.errors import InputError, UnknownNameError
+from latebloom.store.atomic import discard, size
+from latebloom.store.errors import writing
 from latebloom.store.export import export_run
-from latebloom.store.files import discard, size
-from latebloom.store.index import Index
-from latebloom.store.key import run_key
-from latebloom.store.listing import list_runs, places
-from latebloom.store.live import LiveRun
-from latebloom.store.lookup import lookup
-from latebloom.store.paths import Layout, default_path, folders
-from latebloom.store.publish import set_aside
-from latebloom.store.recover import recover_run
-from latebloom.store.stored import STATES, StoredRun, open_run, open_whole
+from latebloom.store.index import Index, list_runs
+from latebloom.store.layout import STATES, Layout, Place, default_path, folders, run_key
+from latebloom.store.live import LiveRun, recover_run
+from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside
 
 
 class Store:
@@ -43,13 +39,7 @@ class Store:
         A damaged one is moved aside with a warning, and counts as not there.
         """
         folder = self._layout.finished / run_key(configuration)
-        if not folder.is_dir():
-            return None
-        try:
-            return open_whole(folder)
-        except DamagedError as error:
-            set_aside(self._layout, folder, error)
-        return None
+        return read_or_set_aside(self._layout, folder, open_whole) if folder.is_dir() else None
 
     def begin(self, configuration: Mapping[str, Any]) -> LiveRun:
         """Start to write a run; use it in a `with` block."""
@@ -57,16 +47,16 @@ class Store:
 
     def runs(self) -> list[StoredRun]:
         """Every run, oldest first: finished, partial, live and abandoned."""
-        return list_runs(self._layout, self.index())
+        return list_runs(self._layout)
 
     def get(self, id_prefix: str) -> StoredRun:
         """The run whose id is, or alone begins with, `id_prefix`."""
-        state, folder = lookup(id_prefix, places(self._layout))
+        state, folder = _lookup(id_prefix, self._layout.places())
         return open_run(folder, state)
 
     def delete(self, id_prefix: str) -> str:
         """Delete one run, damaged or not, and return its id; a live one is refused."""
-        state, folder = lookup(id_prefix, places(self._layout))
+        state, folder = _lookup(id_prefix, self._layout.places())
         if state == "live":
             raise InputError(f"run {folder.name} is still being written: stop its process first, then delete it")
         with writing(self.path):
@@ -92,7 +82,7 @@ class Store:
 
     def health(self) -> dict[str, Any]:
         """What a report on this machine says about the store; changes nothing."""
-        counts = Counter(state for state, _ in places(self._layout))
+        counts = Counter(state for state, _ in self._layout.places())
         return {
             "path": str(self.path),
             "exists": self.path.is_dir(),
@@ -107,3 +97,25 @@ class Store:
         """Whether the folder, or the nearest one above that exists, lets us write."""
         nearest = next(folder for folder in [self.path, *self.path.parents] if folder.exists())
         return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+
+
+def _lookup(prefix: str, known: Sequence[Place]) -> Place:
+    """The one place whose id is `prefix` or begins with it."""
+    exact = [place for place in known if place[1].name == prefix]
+    matches = exact or [place for place in known if prefix and place[1].name.startswith(prefix)]
+    if not matches:
+        raise _unknown(prefix, [folder.name for _, folder in known])
+    if len(matches) > 1:
+        raise _ambiguous(prefix, [folder.name for _, folder in matches])
+    return matches[0]
+
+
+def _unknown(prefix: str, names: Sequence[str]) -> UnknownNameError:
+    close = difflib.get_close_matches(prefix, names, n=1, cutoff=0.3)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return UnknownNameError(f"unknown run {prefix!r}: {hint}See all {len(names)} with `latebloom runs list`")
+
+
+def _ambiguous(prefix: str, names: Sequence[str]) -> InputError:
+    shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    return InputError(f"run id {prefix!r} is ambiguous: {len(names)} runs begin with it; type more of one of {shown}")

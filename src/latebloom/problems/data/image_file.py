@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
-import math
-import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
@@ -18,8 +17,8 @@ DIGITS = "digits"  # the name of the images that come with scikit-learn
 IMAGE_NAMES = ("images", "x", "data", "x_train", "train_images")
 LABEL_NAMES = ("labels", "y", "target", "y_train", "train_labels")
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-# The third version of npy is for names of fields, which images do not have.
-NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+# The header of an array is Python source that may not be valid, or it promises more than the file or the memory holds.
+NO_ARRAY = (ValueError, TypeError, SyntaxError, TokenError, OverflowError, MemoryError)
 COMMAS = "write numbers separated by commas, a label and its pixels in every row"
 MOST_CLASSES = 1000  # a larger label is more likely a mistake than a class
 
@@ -84,37 +83,24 @@ def _arrays(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
 def from_npz(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Images and labels of an npz, by the names of its arrays."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = {name.removesuffix(".npy").lower(): name for name in archive.namelist()}
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            names = {name.lower(): name for name in archive.files}
             found = [next((names[n] for n in known if n in names), None) for known in (IMAGE_NAMES, LABEL_NAMES)]
-            if None in found:
-                has = ", ".join(repr(name.removesuffix(".npy")) for name in archive.namelist()) or "nothing"
-                raise InputError(
-                    f"{path!r} holds {has}, but needs an array of images and one of labels: save it by "
-                    "np.savez(file, images=…, labels=…)"
-                )
-            images, labels = (archive.read(name) for name in found if name is not None)
-    except (InputError, MemoryError):
-        raise
-    except Exception:  # zipfile has a dozen kinds of errors for archives that are damaged, encrypted or too new
-        raise InputError(f"{path!r} is a damaged npz file, or an encrypted one: save it again by np.savez") from None
-    return from_npy(path, images), from_npy(path, labels)
-
-
-def from_npy(path: str, data: bytes) -> np.ndarray:
-    """One array of an npz: a header with its type and shape, then its values, of which none is copied."""
-    stream = io.BytesIO(data)
-    try:
-        read = NPY_HEADERS[np.lib.format.read_magic(stream)]
-        shape, by_columns, dtype = read(stream)
-        if min(shape, default=0) < 0:
-            raise ValueError
-        values = np.frombuffer(data, dtype, math.prod(shape), stream.tell())
-        return values.reshape(shape, order="F" if by_columns else "C")
-    except Exception:  # a header is Python source, which fails in as many ways; or it promises more than there is
+            arrays = [archive[name] for name in found if name is not None]
+        if not all(isinstance(array, np.ndarray) for array in arrays):  # the bytes of what is not in NumPy's format
+            raise TypeError
+    except NO_ARRAY:
         raise InputError(
             f"{path!r} is damaged, or holds something else than arrays of numbers: save it again by np.savez"
         ) from None
+    except Exception:  # zipfile has a dozen kinds of errors for archives that are damaged, encrypted or too new
+        raise InputError(f"{path!r} is a damaged npz file, or an encrypted one: save it again by np.savez") from None
+    if None in found:
+        raise InputError(
+            f"{path!r} holds {', '.join(map(repr, names.values())) or 'nothing'}, but needs an array of images and one "
+            "of labels: save it by np.savez(file, images=…, labels=…)"
+        )
+    return arrays[0], arrays[1]
 
 
 def is_idx(data: bytes) -> bool:
@@ -163,41 +149,41 @@ def from_csv(path: str, data: bytes) -> tuple[np.ndarray, np.ndarray]:
         lines = []
     if not lines or "\0" in lines[0]:
         raise InputError(f"{path!r} is neither npz nor IDX nor CSV: convert it by np.savez(file, images=…, labels=…)")
-    width = lines[0].count(",") + 1
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        cells = line.split(",")
-        try:
-            rows.append([float(cell) for cell in cells])
-        except ValueError:
-            raise _not_numbers(path, lines, number) from None
-        if len(cells) != width:
-            raise InputError(
-                f"row {number} of {path!r} has {len(cells)} cells and the first {width}: give a label and all pixels"
-            )
-    table = np.array(rows)
+    try:
+        table = _numbers(lines)
+    except ValueError:
+        raise _not_a_table(path, lines) from None
     return table[:, 1:], table[:, 0]
 
 
-def _not_numbers(path: str, lines: list[str], number: int) -> InputError:
-    """What is wrong with a row that is not all numbers; only what stands above a row of numbers is a header."""
-    line = lines[number - 1]
-    cells = line.split(",")
-    place = next(place for place, cell in enumerate(cells) if not _is_number(cell))
-    wrong = "not a number" if cells[place].strip() else "empty"
-    header = number == 1 and place == 0 and len(lines) > 1 and all(map(_is_number, lines[1].split(",")))
-    advice = "take the header out" if header else COMMAS
-    return InputError(
-        f"row {number} of {path!r} begins with {line[:30]!r}, and its cell {place + 1} is {wrong}: {advice}"
-    )
+def _numbers(lines: list[str]) -> np.ndarray:
+    # Neither comments nor quotes: what has them is not only numbers.
+    return np.loadtxt(lines, delimiter=",", comments=None, quotechar=None, ndmin=2)
 
 
-def _is_number(cell: str) -> bool:
+def _is_numeric(text: str) -> bool:
     try:
-        float(cell)
+        return bool(text.strip()) and _numbers([text]) is not None
     except ValueError:
         return False
-    return True
+
+
+def _not_a_table(path: str, lines: list[str]) -> InputError:
+    """What is wrong with the first row that has something else than numbers, or not as many."""
+    width = lines[0].count(",") + 1
+    row = next(i for i, line in enumerate(lines) if line.count(",") + 1 != width or not _is_numeric(line))
+    cells = lines[row].split(",")
+    place = next((i for i, cell in enumerate(cells) if not _is_numeric(cell)), None)
+    if place is None:
+        return InputError(
+            f"row {row + 1} of {path!r} has {len(cells)} cells and the first {width}: give a label and all pixels"
+        )
+    wrong = "not a number" if cells[place].strip() else "empty"
+    is_header = row == place == 0 and len(lines) > 1 and _is_numeric(lines[1])  # it stands above a row of numbers
+    return InputError(
+        f"row {row + 1} of {path!r} begins with {lines[row][:30]!r}, and its cell {place + 1} is {wrong}: "
+        f"{'take the header out' if is_header else COMMAS}"
+    )
 
 
 def checked(path: str, images: np.ndarray, labels: np.ndarray) -> LabelledImages:

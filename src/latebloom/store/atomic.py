@@ -1,17 +1,21 @@
-"""Writing files and moving folders so that nobody ever sees half of one."""
+"""Writing files and moving folders so that nobody ever sees half of one, not even after a power cut.
+
+A file is written under another name, brought to the disk (fsync) and then renamed. A name is on the disk once its
+folder is: `sync_folder` after the rename.
+"""
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from latebloom.store.plain import parse, plain
+_TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
 
 
 def token() -> str:
@@ -34,16 +38,12 @@ def durable(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Write `value` as indented JSON, atomically."""
-    text = json.dumps(plain(value, path.stem), indent=1, allow_nan=False)
-    with durable(path) as file:
-        file.write(text.encode() + b"\n")
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The dictionary in a JSON file."""
-    return parse(path.read_text(encoding="utf-8"))
+def make_folder(folder: Path) -> None:
+    """Make `folder` and what is missing above it, names that survive a power cut."""
+    missing = [parent for parent in [folder, *folder.parents] if not parent.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in reversed(missing):
+        sync_folder(made.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -55,6 +55,17 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def renamed(source: Path, target: Path) -> bool:
+    """Whether a folder was renamed; False if the target is taken."""
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno in _TAKEN:
+            return False
+        raise
+    return True
 
 
 def discard(folder: Path) -> None:

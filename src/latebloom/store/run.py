@@ -1,25 +1,22 @@
-"""A run on disk, read as it is asked for."""
+"""A run on disk, read as it is asked for; one that cannot be read is moved aside."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from latebloom.store.arrays import check_archive, read_arrays
-from latebloom.store.columns import from_table, read_table
-from latebloom.store.errors import DamagedError, reading
-from latebloom.store.files import read_json
-from latebloom.store.key import run_key
-from latebloom.store.paths import ARRAYS, CONFIGURATION, RECORDS, STREAM, SUMMARY
-from latebloom.store.stream import read_stream
+from latebloom.errors import LatebloomWarning
+from latebloom.store.atomic import make_folder, renamed
+from latebloom.store.errors import DamagedError, reading, reason
+from latebloom.store.formats import check_archive, from_table, read_arrays, read_json, read_stream, read_table
+from latebloom.store.layout import ARRAYS, CONFIGURATION, RECORDS, STREAM, SUMMARY, Layout, State, run_key
 
 if TYPE_CHECKING:
     import numpy as np
-
-State = Literal["finished", "partial", "live", "abandoned"]
-STATES: tuple[State, ...] = ("finished", "partial", "live", "abandoned")
 
 
 @dataclass(frozen=True)
@@ -49,15 +46,17 @@ class StoredRun:
             # While there is a stream it is the truth: the Parquet file may be half of a failed finish.
             if (self.folder / STREAM).exists():
                 return from_table(read_stream(self.folder / STREAM))
-            is_new = self.state in ("live", "abandoned") and not (self.folder / RECORDS).exists()
-            return {} if is_new else from_table(read_table(self.folder / RECORDS))
+            return {} if self._is_without(RECORDS) else from_table(read_table(self.folder / RECORDS))
 
     @cached_property
     def arrays(self) -> dict[str, np.ndarray]:
         """The named arrays; none while the run is not finished."""
         with reading(self.folder):
-            is_new = self.state in ("live", "abandoned") and not (self.folder / ARRAYS).exists()
-            return {} if is_new else read_arrays(self.folder / ARRAYS)
+            return {} if self._is_without(ARRAYS) else read_arrays(self.folder / ARRAYS)
+
+    def _is_without(self, name: str) -> bool:
+        """Whether the run has not come to this file yet; a published one lacks none, unless damaged."""
+        return self.state in ("live", "abandoned") and not (self.folder / name).exists()
 
 
 def open_run(folder: Path, state: State) -> StoredRun:
@@ -80,3 +79,33 @@ def open_whole(folder: Path) -> StoredRun:
         raise DamagedError(run.id, "its configuration was edited")
     _ = run.columns  # the property keeps them: reading is the check, and the caller wants them next
     return run
+
+
+def read_or_set_aside(layout: Layout, folder: Path, read: Callable[[Path], StoredRun]) -> StoredRun | None:
+    """What `read` makes of the folder; a damaged run is moved aside with a warning, and counts as not there."""
+    try:
+        return read(folder)
+    except DamagedError as error:
+        _set_aside(layout, folder, error)
+    return None
+
+
+def _set_aside(layout: Layout, folder: Path, error: DamagedError) -> None:
+    """Move a damaged run to the `damaged` folder and say so; nothing is deleted."""
+    if not folder.exists():  # deleted or set aside by another process, which said so
+        return
+    try:
+        place = f"moved to {_move_aside(layout, folder)}"
+    except FileNotFoundError:
+        return
+    except OSError as refusal:
+        place = f"left in place ({reason(refusal)})"
+    warnings.warn(f"{error.what}: {place}; it counts as not there", LatebloomWarning, stacklevel=4)
+
+
+def _move_aside(layout: Layout, folder: Path) -> Path:
+    make_folder(layout.damaged)
+    number = 1
+    while not renamed(folder, target := layout.damaged / f"{folder.name}-{number}"):
+        number += 1
+    return target
