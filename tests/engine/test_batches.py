@@ -45,7 +45,7 @@ def test_a_batch_gives_bit_for_bit_what_its_runs_give_alone(alone, size):
 @pytest.mark.parametrize("case", [case for case in METHODS if case.name in {"projected", "fista", "adam"}], ids=str)
 def test_methods_with_memory_give_bit_for_bit_in_a_batch(case):
     # Thresholds out of reach: nothing to pin, which halves what is compiled.
-    penalty, never = lb.L1(1e-3), {"memorised": 1e-30, "generalised": 1e-30}
+    penalty, never = lb.L1(1e-3), {"memorised_at": 1e-30, "generalised_at": 1e-30}
     jobs = [(PROBLEMS[0], 900), (PROBLEMS[1], 400), (PROBLEMS[2], 650)]
     batch = lb.run([TrainJob(p, case.method, penalty, steps=n, **never) for p, n in jobs])
     for together, (problem, steps) in zip(batch, jobs, strict=True):

@@ -102,7 +102,7 @@ def test_auto_takes_the_dual_form_where_it_gives_what_is_asked():
     plain = lb.FlowJob(POINTS, lb.L2(1e-3), time=10.0)
     assert (plain.solver, plain.rtol, plain.max_gradients, plain.records_per_decade) == ("dual", 1e-5, 100_000, 40)
     assert lb.FlowJob(POINTS, time=10.0).solver == "dual"
-    asked = lb.FlowJob(POINTS, lb.L2(1e-3), time=10.0, probes=[lb.probes.KernelDrift(POINTS.init())])
+    asked = lb.FlowJob(POINTS, lb.L2(1e-3), time=10.0, probes=[lb.probes.HomogeneousMargin()])
     assert (asked.solver, asked.rtol, asked.max_gradients, asked.records_per_decade) == ("rkc", 1e-4, 10_000_000, 50)
     assert lb.FlowJob(POINTS, time=10.0, learning_rate=0.1).solver == "rkc"
     assert lb.FlowJob(sparse(), time=10.0).solver == "rkc"

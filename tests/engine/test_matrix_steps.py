@@ -114,7 +114,7 @@ def test_the_projection_is_the_closest_interpolator(problem):
 # Runs
 
 SEEDS = (1, 3, 4)
-NEVER = {"memorised": 1e-30, "generalised": 1e-30}  # nothing to pin, which halves what is compiled
+NEVER = {"memorised_at": 1e-30, "generalised_at": 1e-30}  # nothing to pin, which halves what is compiled
 
 
 @pytest.fixture(scope="module")

@@ -95,9 +95,7 @@ class SlowFlowJob(AbstractJob):
     @classmethod
     def from_parts(cls, dynamics: Mapping[str, Any], records: Mapping[str, Any], budget: Mapping[str, Any]) -> Self:
         parts = read_parts(dynamics, records)
-        metric = dynamics["metric"]
-        if isinstance(metric, list):
-            metric = ravel_pytree(parts["problem"].init())[1](jnp.asarray(metric))
+        metric = dynamics["metric"] if not isinstance(dynamics["metric"], list) else np.asarray(dynamics["metric"])
         how = {name: dynamics[name] for name in ("rtol", "atol", "residual")}
         return cls(**parts, **how, metric=metric, **budget)
 
@@ -152,9 +150,11 @@ class SlowFlowJob(AbstractJob):
 
 
 def _check_metric(metric: Any, problem: AbstractProblem) -> np.ndarray:
-    """The diagonal as one positive vector with an entry a parameter."""
+    """The diagonal as one positive vector with an entry a parameter; given so, as a number, or as a tree."""
     start, unravel = ravel_pytree(problem.init())
     allowed = "give positive numbers in the shape of problem.init()"
+    if isinstance(metric, int | float) or (np.shape(metric) == start.shape and not isinstance(metric, list)):
+        metric = unravel(jnp.broadcast_to(jnp.asarray(metric, float), start.shape))
     try:
         full = jax.tree.map(lambda w, d: jnp.broadcast_to(jnp.asarray(d, float), w.shape), unravel(start), metric)
     except (TypeError, ValueError):
