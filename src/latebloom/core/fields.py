@@ -85,7 +85,7 @@ def numbers(*, default: Any = MISSING, whole: bool = False, **options: Any) -> A
     return declare("numbers", check, default, limits=limits, **options)
 
 
-def seed(*, default: int | None = 0, follows: str | None = None, **options: Any) -> Any:
+def seed(*, default: Any = MISSING, follows: str | None = None, **options: Any) -> Any:
     """A seed; left None it is that of the field it `follows`."""
     return declare("seed", lambda _, value: check_seed(value), default, follows=follows, **options)
 

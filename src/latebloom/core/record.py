@@ -63,19 +63,19 @@ class Record(eqx.Module, metaclass=RecordMeta):
     # Not dataclass's own with a __post_init__: that would take what is derived as arguments, could not be called as
     # `Sum(a, b)`, and equinox warns of every class of a user that still has an __init__.
     def __init__(self, *args: Any, **kwargs: Any):
-        declared = fields.parameters(type(self))
+        declared = {fields.given_name(field): field for field in fields.parameters(type(self))}
         try:
             given = inspect.signature(type(self)).bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}: {error}") from None
         given.apply_defaults()
-        for field in declared:
-            setattr(self, field.name, _jax(fields.checked(field, given.arguments[fields.given_name(field)])))
-        for field in declared:
+        for name, value in given.arguments.items():
+            setattr(self, declared[name].name, _jax(fields.checked(declared[name], value)))
+        for field in declared.values():
             if getattr(self, field.name) is None and "follows" in field.metadata:
                 setattr(self, field.name, getattr(self, field.metadata["follows"]))
-        for name, value in self.derive().items():
-            setattr(self, name, jax.tree.map(_jax, value))
+        for name, value in type(self).derive(self).items():  # not bound: a warning counts the frames up to its user
+            setattr(self, name, _jax(value))
 
     def derive(self) -> Mapping[str, Any]:
         """What follows from the parameters, by field, or an InputError where they do not go together.
@@ -177,6 +177,11 @@ def concrete(base: type[Record]) -> dict[str, type[Record]]:
 
 
 def _jax(value: Any) -> Any:
+    """With arrays of JAX for those of NumPy; not by `jax.tree.map`, which would sort the parts of a network."""
+    if type(value) is dict:
+        return {key: _jax(item) for key, item in value.items()}
+    if type(value) is tuple:
+        return tuple(_jax(item) for item in value)
     return jnp.asarray(value) if isinstance(value, np.ndarray) else value
 
 

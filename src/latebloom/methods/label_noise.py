@@ -33,7 +33,7 @@ class LabelNoise(AbstractMethod):
     noise: float = fields.number(default=1.0, least=0, note="σ, the standard deviation of the noise on a label")
     _: KW_ONLY
     batch: str = fields.choice(BATCHES, default="one", static=True, note="one sample a step, or all")
-    seed: int = fields.seed(note="draws samples and noise")
+    seed: int = fields.seed(default=0, note="draws samples and noise")
 
     def check(self, problem, penalty):
         require_least_squares(problem, "LabelNoise")

@@ -33,7 +33,7 @@ class Minibatch(AbstractMethod):
 
     method: AbstractMethod = fields.record_of(AbstractMethod, NOT_A_METHOD, note="makes the steps")
     size: int = fields.count(static=True, note="the rows of a minibatch")
-    seed: int = fields.seed(kw_only=True, note="draws the order of the rows")
+    seed: int = fields.seed(default=0, kw_only=True, note="draws the order of the rows")
 
     def derive(self):
         if isinstance(self.method, Minibatch):

@@ -1,6 +1,6 @@
 """What is measured along the way."""
 
-from latebloom.core.record import Record
+from latebloom.core.record import concrete
 from latebloom.probes.accuracy import TestAccuracy, TrainAccuracy, UnmirroredAccuracy
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.distance import DistanceTo
@@ -38,52 +38,7 @@ from latebloom.probes.zero_loss import DistanceToZeroLoss, KKTResidual, TangentC
 # Measured in every run.
 ALWAYS: tuple[AbstractProbe, ...] = (TrainLoss(), TrainError(), TestError(), Norm(1), Norm(2), PenaltyValue())
 
-# What the command line can build by name.
-TABLE: dict[str, type[Record]] = {
-    cls.name(): cls
-    for cls in (
-        TrainLoss,
-        TrainLogLoss,
-        TrainError,
-        TestError,
-        Norm,
-        PenaltyValue,
-        Components,
-        VectorL1,
-        SupportNorm,
-        OffSupportNorm,
-        GradientRatio,
-        SingularValues,
-        NuclearNormOfMatrix,
-        EffectiveRank,
-        NumericalRank,
-        SubspaceAngles,
-        LayerBalance,
-        DistanceToZeroLoss,
-        TangentCosine,
-        KKTResidual,
-        TrainAccuracy,
-        TestAccuracy,
-        FourierNorms,
-        FourierPower,
-        FourierCount,
-        FourierSpread,
-        FourierCosines,
-        FourierOverlaps,
-        DominatedUnits,
-        FillIn,
-        KernelDrift,
-        NormalisedMargin,
-        KktAngle,
-        HomogeneousMargin,
-        SoftmaxCollapse,
-        ZeroSumDefect,
-        TestLoss,
-        UnmirroredAccuracy,
-        WeightNorm,
-        TestR2,
-    )
-}
+TABLE = concrete(AbstractProbe)  # what the command line can build by name
 
 __all__ = [
     "ALWAYS",

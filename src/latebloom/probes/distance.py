@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 
-from latebloom.core.arrays import check_array
+from latebloom.core import fields
 from latebloom.errors import InputError
 from latebloom.probes.base import AbstractProbe
 from latebloom.probes.vector import require_vector
@@ -18,12 +16,8 @@ from latebloom.problems.base import relative_norm
 class DistanceTo(AbstractProbe):
     """`|a - point|_2 / |point|_2` for the measured array `a`: column `distance_to_<label>`."""
 
-    label: str = eqx.field(static=True)
-    point: jax.Array
-
-    def __init__(self, label: str, point: Any):
-        self.label = label
-        self.point = jnp.asarray(check_array("point", point))
+    label: str = fields.text(static=True, note="what the column is called after")
+    point: jax.Array | Any = fields.array(note="where theory says the phase ends, of the measured array's shape")
 
     @property
     def column(self):

@@ -12,11 +12,11 @@ import math
 from abc import abstractmethod
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.probes.base import AbstractProbe
 
@@ -68,7 +68,7 @@ class AbstractFourierProbe(AbstractProbe):
     Of a part other than `first` the column says so: `fourier_norms_of_embedding`.
     """
 
-    part: str = eqx.field(static=True, default="first")
+    part: str = fields.text(default="first", static=True, note="the name of the part that is an embedding")
 
     @property
     def column(self) -> str:

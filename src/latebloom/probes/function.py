@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from latebloom.core.arrays import check_array
-from latebloom.errors import CapabilityError, check_number
+from latebloom.core import fields
+from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import AbstractProblem
 from latebloom.problems.networks.relu_net import DOMAIN, ReluRegression
@@ -27,10 +27,7 @@ class FunctionValues(AbstractProbe):
     Figures 3 and 4.
     """
 
-    points: jax.Array
-
-    def __init__(self, points: Any):
-        self.points = jnp.asarray(check_array("points", points, ndim=1))
+    points: jax.Array | Any = fields.array(ndim=1, note="where the function is looked at")
 
     def check(self, problem, penalty):
         if not callable(getattr(problem, "predict", None)):
@@ -63,12 +60,8 @@ class Kinks(AbstractProbe):
     Section 5, Figure 3.
     """
 
-    tolerance: float
-    resolution: float
-
-    def __init__(self, tolerance: float = 0.05, resolution: float = 0.02):
-        self.tolerance = check_number("tolerance", tolerance, least=0)
-        self.resolution = check_number("resolution", resolution, least=0)
+    tolerance: float = fields.number(default=0.05, least=0, note="the change of slope above which a kink counts")
+    resolution: float = fields.number(default=0.02, least=0, note="the distance up to which bends are one kink")
 
     def check(self, problem: AbstractProblem, penalty):
         if not isinstance(problem, ReluRegression):

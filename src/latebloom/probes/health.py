@@ -7,11 +7,11 @@ ways: `1 - p_y` cancels once `p_y` rounds to one (softmax collapse), and all `p_
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from latebloom.errors import CapabilityError, check_choice
+from latebloom.core import fields
+from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_log_loss
 from latebloom.problems.classifier import require_labelled, share
@@ -38,10 +38,7 @@ class SoftmaxCollapse(AbstractProbe):
     0.0
     """
 
-    rounded: bool = eqx.field(static=True)
-
-    def __init__(self, rounded: bool = False):
-        self.rounded = bool(rounded)
+    rounded: bool = fields.flag(default=False, static=True, note="whether to count probabilities that round to one")
 
     @property
     def column(self) -> str:
@@ -71,10 +68,7 @@ class ZeroSumDefect(AbstractProbe):
     True
     """
 
-    of: str = eqx.field(static=True)
-
-    def __init__(self, of: str = "loss"):
-        self.of = check_choice("gradient", of, GRADIENTS)
+    of: str = fields.choice(GRADIENTS, default="loss", static=True, what="gradient", note="what the gradient is of")
 
     def check(self, problem, penalty):
         labelled = require_labelled(problem, "ZeroSumDefect")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.core.seeds import generator
-from latebloom.errors import InputError, check_count
+from latebloom.errors import InputError
 from latebloom.linalg import tangent
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems.base import require_outputs
@@ -30,12 +30,8 @@ class KernelDrift(AbstractProbe):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Sections 3.2.1 and 3.3.1.
     """
 
-    normalised: bool = eqx.field(static=True)
-    samples: int | None = eqx.field(static=True)
-
-    def __init__(self, normalised: bool = True, samples: int | None = None):
-        self.normalised = bool(normalised)
-        self.samples = None if samples is None else check_count("samples", samples)
+    normalised: bool = fields.flag(default=True, static=True, note="whether the scale of the kernel plays no part")
+    samples: int | None = fields.count(default=None, static=True, note="random vectors; None forms the kernel")
 
     def check(self, problem, penalty):
         require_outputs(problem, "KernelDrift")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from latebloom.core.arrays import check_array
-from latebloom.errors import CapabilityError, InputError, check_count
+from latebloom.core import fields
+from latebloom.errors import CapabilityError, InputError
 from latebloom.probes.base import AbstractProbe, total_norm
 from latebloom.problems.base import AbstractProblem
 from latebloom.problems.networks.margins import margin_constraints, require_degree
@@ -24,10 +23,7 @@ class NormalisedMargin(AbstractProbe):
     3.5
     """
 
-    order: int = eqx.field(static=True)
-
-    def __init__(self, order: int = 2):
-        self.order = check_count("order", order, most=2)
+    order: int = fields.count(default=2, most=2, static=True, note="p of the norm")
 
     @property
     def column(self) -> str:
@@ -50,14 +46,13 @@ class DirectionCosine(AbstractProbe):
     0.6
     """
 
-    label: str = eqx.field(static=True)
-    vector: jax.Array
+    label: str = fields.text(static=True, note="what the column is called after")
+    vector: jax.Array | Any = fields.array(ndim=1, note="the effective weight to compare with")
 
-    def __init__(self, label: str, vector: Any):
-        self.label = label
-        self.vector = jnp.asarray(check_array("vector", vector, ndim=1))
+    def derive(self):
         if not jnp.any(self.vector != 0):
             raise InputError("vector is zero and has no direction: give the solution of an oracle that solved")
+        return {}
 
     @property
     def column(self) -> str:

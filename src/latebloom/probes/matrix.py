@@ -7,7 +7,8 @@ from itertools import pairwise
 import jax
 import jax.numpy as jnp
 
-from latebloom.errors import CapabilityError, check_number
+from latebloom.core import fields
+from latebloom.errors import CapabilityError
 from latebloom.probes.base import AbstractProbe
 from latebloom.problems import require_matrix
 
@@ -55,10 +56,9 @@ class EffectiveRank(_MatrixProbe):
 class NumericalRank(_MatrixProbe):
     """The number of singular values above `tolerance` times the largest."""
 
-    tolerance: float
-
-    def __init__(self, tolerance: float = 1e-3):
-        self.tolerance = check_number("tolerance", tolerance, above=0, below=1)
+    tolerance: float = fields.number(
+        default=1e-3, above=0, below=1, note="the share of the largest up to which one is zero"
+    )
 
     def of(self, problem, matrix):
         sigma = _singular_values(matrix)

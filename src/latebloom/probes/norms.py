@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import equinox as eqx
-
-from latebloom.errors import InputError
+from latebloom.core import fields
 from latebloom.probes.base import AbstractProbe, total_norm
 
 
 class Norm(AbstractProbe):
     """The l1 or l2 norm of all parameters together: column `l1_norm` or `l2_norm`."""
 
-    order: int = eqx.field(static=True)
-
-    def __init__(self, order: int = 2):
-        if order not in (1, 2):
-            raise InputError(f"order={order!r} is not allowed: Norm measures order 1 or 2")
-        self.order = order
+    order: int = fields.count(default=2, most=2, static=True, note="p of the norm")
 
     @property
     def column(self):

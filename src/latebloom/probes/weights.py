@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from latebloom.errors import CapabilityError, check_choice, unknown_name
+from latebloom.core import fields
+from latebloom.errors import CapabilityError, unknown_name
 from latebloom.probes.base import AbstractProbe, total_norm
 
 KINDS = ("l1", "l2", "nuclear")
@@ -29,11 +29,8 @@ class WeightNorm(AbstractProbe):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Figure 1 (bottom) and Appendix H.3.
     """
 
-    kind: str = eqx.field(static=True)
-    part: str | None = eqx.field(static=True)
-
-    def __init__(self, kind: str = "l2", part: str | None = None):
-        self.kind, self.part = check_choice("norm", kind, KINDS), part
+    kind: str = fields.choice(KINDS, default="l2", static=True, what="norm", note="which norm")
+    part: str | None = fields.text(default=None, static=True, note="the name of one part; None for all matrices")
 
     @property
     def column(self) -> str:

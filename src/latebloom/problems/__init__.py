@@ -1,7 +1,7 @@
 """What is learned: data, model, training loss, test measure."""
 
 from latebloom.core.arrays import Params
-from latebloom.core.record import Record
+from latebloom.core.record import concrete
 from latebloom.problems.base import (
     AbstractLeastSquares,
     AbstractLinear,
@@ -39,14 +39,7 @@ from latebloom.problems.vector.toy_models import ToyModel
 from latebloom.problems.wrap.fast_part import Faster
 from latebloom.problems.wrap.isolated import Isolated
 
-# What the command line can build by name.
-TABLE: dict[str, type[Record]] = {
-    cls.name(): cls
-    for cls in (
-        *(SparseRecovery, MatrixCompletion, MatrixSensing, MultiplicationTable, DiagonalRegression, EmbeddingMLP),
-        *(ImageClassifier, ModularClassifier, ModularNet, TeacherStudent),
-    )
-}
+TABLE = concrete(AbstractProblem)  # what the command line can build by name
 
 __all__ = [
     "TABLE",

@@ -11,14 +11,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params
 from latebloom.core.record import Record
-from latebloom.errors import CapabilityError, InputError, check_number
+from latebloom.errors import CapabilityError, InputError
 
 
 class AbstractProblem(Record):
@@ -118,9 +118,14 @@ class AbstractLinear(AbstractLeastSquares):
     whose entries the design measures row by row (`a.ravel()`).
     """
 
-    design: eqx.AbstractVar[jax.Array]
-    targets: eqx.AbstractVar[jax.Array]
-    truth: eqx.AbstractVar[jax.Array]
+    design: jax.Array = fields.abstract()
+    targets: jax.Array = fields.abstract()
+    truth: jax.Array | Any = fields.abstract()
+
+    def parameters(self) -> dict[str, Any]:
+        given = super().parameters()
+        unknown = "truth" in given and not np.isfinite(np.asarray(self.truth)).all()
+        return given | {"truth": None} if unknown else given
 
     def end_to_end(self, params: Params) -> jax.Array:
         """The array that the design matrix measures."""
@@ -221,8 +226,3 @@ def known_truth(problem: AbstractLinear, who: str) -> np.ndarray:
             "e.g. LinearRegression(design, targets, truth=vector)"
         )
     return truth
-
-
-def check_snr(value: float) -> float:
-    """A signal-to-noise ratio: positive, or infinite for no noise."""
-    return float("inf") if value == np.inf else check_number("signal_to_noise", value, above=0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params
 from latebloom.errors import CapabilityError
 from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, relative_norm
@@ -21,8 +21,8 @@ class AbstractLinearInSecond(AbstractLeastSquares):
     A weight of 2 is the sum of squares. `train_error` is `|H θ2 - Y| / |Y|`.
     """
 
-    weight: eqx.AbstractVar[float]
-    targets: eqx.AbstractVar[jax.Array]  # Y, a row a sample
+    weight: float = fields.abstract()
+    targets: jax.Array = fields.abstract()  # Y, a row a sample
 
     @abstractmethod
     def features(self, first: Params) -> jax.Array:

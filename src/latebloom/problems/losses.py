@@ -98,6 +98,7 @@ cross_entropy = Loss(
 )
 
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in (squared, logistic, exponential, cross_entropy)}
+MARGIN_LOSSES = ("logistic", "exponential")
 
 
 def loss_of_margin(name: str) -> Loss:
@@ -106,4 +107,4 @@ def loss_of_margin(name: str) -> Loss:
     >>> loss_of_margin("logistic").name
     'logistic'
     """
-    return LOSSES[check_choice("loss", name, ("logistic", "exponential"))]
+    return LOSSES[check_choice("loss", name, MARGIN_LOSSES)]

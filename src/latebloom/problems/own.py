@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params
-from latebloom.core.record import DERIVED
-from latebloom.errors import InputError, check_choice
+from latebloom.errors import InputError
 from latebloom.problems.base import AbstractLeastSquares
+
+PRECISIONS = ("float64", "float32")
+
+
+def check_function(what: str, value: Any) -> Any:
+    """A function of the parameters."""
+    if not callable(value):
+        raise InputError(f"{what} must be a function of the parameters, not {type(value).__name__}")
+    return value
+
+
+def check_start(what: str, value: Any) -> Params:
+    """Parameters to start from: arrays, real and finite."""
+    if not jax.tree.leaves(value):
+        raise InputError(f"{what} has no arrays: give the parameters training starts from")
+    for path, leaf in jax.tree_util.tree_leaves_with_path(value):
+        if jnp.iscomplexobj(leaf):
+            raise InputError(f"{what} has complex entries: write real and imaginary parts as two arrays")
+        if not np.isfinite(np.asarray(leaf, dtype=float)).all():
+            where = jax.tree_util.keystr(path) or what
+            raise InputError(f"{what} has NaN or infinite entries at {where}: start from finite parameters")
+    return value
 
 
 class LeastSquares(AbstractLeastSquares):
@@ -31,55 +53,35 @@ class LeastSquares(AbstractLeastSquares):
     2.0
     """
 
-    function: Callable[[Params], jax.Array] = eqx.field(static=True)
-    start: Params
-    test: Callable[[Params], jax.Array] | None = eqx.field(static=True)
-    label: str = eqx.field(static=True)
-    precision: str = eqx.field(static=True)
-    start_norm: jax.Array = eqx.field(metadata=DERIVED)
+    function: Callable[[Params], jax.Array] = fields.own(
+        check_function, alias="residuals", static=True, note="r, a vector, from the parameters"
+    )
+    start: Params = fields.own(check_start, alias="init", note="the parameters training starts from")
+    test: Callable[[Params], jax.Array] | None = fields.own(
+        check_function, default=None, static=True, note="a number that falls when the model generalises"
+    )
+    _: KW_ONLY
+    label: str = fields.text(default="user", static=True, note="what it is called")
+    precision: str = fields.choice(PRECISIONS, default="float64", static=True, note="of the parameters")
+    start_norm: jax.Array = fields.derived()
 
-    def __init__(
-        self,
-        residuals: Callable[[Params], jax.Array],
-        init: Params,
-        test: Callable[[Params], jax.Array] | None = None,
-        *,
-        label: str = "user",
-        precision: str = "float64",
-    ):
-        for what, function in (("residuals", residuals), ("test", test)):
-            if function is not None and not callable(function):
-                raise InputError(f"{what} must be a function of the parameters, not {type(function).__name__}")
-        self.function, self.test, self.label = residuals, test, label
-        if any(jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(init)):
-            raise InputError("init has complex entries: write real and imaginary parts as two arrays")
-        self.precision = check_choice("precision", precision, ("float64", "float32"))
-        self.start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=self.precision), init)
-        if not jax.tree.leaves(self.start):
-            raise InputError("init has no arrays: give the parameters training starts from")
-        for path, leaf in jax.tree_util.tree_leaves_with_path(self.start):
-            if not np.isfinite(np.asarray(leaf)).all():
-                where = jax.tree_util.keystr(path) or "init"
-                raise InputError(f"init has NaN or infinite entries at {where}: start from finite parameters")
-        first = np.asarray(residuals(self.start))
+    def derive(self):
+        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=self.precision), self.start)
+        first = np.asarray(self.function(start))
         if first.ndim != 1 or first.size == 0:
             raise InputError(f"residuals(init) has shape {first.shape}: return a non-empty vector, e.g. with .ravel()")
         if not np.isfinite(first).all():
             raise InputError("residuals(init) has NaN or infinite entries: check the data and the initial parameters")
-        if test is not None and np.asarray(test(self.start)).ndim != 0:
+        if self.test is not None and np.asarray(self.test(start)).ndim != 0:
             raise InputError("test(init) must be one number: average over the test set")
-        self.start_norm = jnp.linalg.norm(first)
+        return {"start": start, "start_norm": jnp.linalg.norm(first)}
 
     def init(self) -> Params:
         return self.start
 
     def identity(self) -> dict[str, Any]:
-        return self.parameters()
-
-    def parameters(self) -> dict[str, Any]:
-        return {"residuals": self.function, "init": self.start, "test": self.test, "label": self.label} | (
-            {} if self.precision == "float64" else {"precision": self.precision}
-        )
+        given = self.parameters()
+        return {key: value for key, value in given.items() if (key, value) != ("precision", "float64")}
 
     @property
     def has_test(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params
 from latebloom.errors import CapabilityError
 from latebloom.problems.base import AbstractProblem
@@ -53,11 +54,12 @@ class OnRows(AbstractProblem):
     True
     """
 
-    problem: AbstractRows
-    chosen: jax.Array
-
-    def __init__(self, problem: AbstractProblem, chosen: Any):
-        self.problem, self.chosen = require_rows(problem, "OnRows"), jnp.asarray(chosen)
+    problem: AbstractRows | Any = fields.own(
+        lambda _, problem: require_rows(problem, "OnRows"), kind="record", base=AbstractRows, note="what has the rows"
+    )
+    chosen: jax.Array | Any = fields.own(
+        lambda _, rows: jnp.asarray(rows), kind="array", note="the numbers of the rows, from 0"
+    )
 
     def init(self) -> Params:
         return self.problem.init()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.arrays import check_array
-from latebloom.core.record import DERIVED, Record
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.record import Record
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError, check_count
 
 # Test points that are converted to floats at a time, for one classifier and for many: the test set is kept in bytes.
 BLOCK, MANY = 25, 200
@@ -25,8 +25,8 @@ FARTHEST = 10.0
 class AbstractPoints(Record):
     """n points `inputs` in d dimensions with `labels` ±1."""
 
-    inputs: eqx.AbstractVar[jax.Array]
-    labels: eqx.AbstractVar[jax.Array]
+    inputs: jax.Array | Any = fields.abstract()
+    labels: jax.Array | Any = fields.abstract()
 
     @abstractmethod
     def test_error(self, weights: jax.Array) -> jax.Array:
@@ -55,23 +55,23 @@ class LabelledPoints(AbstractPoints):
     [[1.0, 0.0], [2.0, -1.0]]
     """
 
-    inputs: jax.Array
-    labels: jax.Array
-    test_inputs: jax.Array | None
-    test_labels: jax.Array | None
+    inputs: jax.Array | Any = fields.array(ndim=2, note="x_i, a row a point")
+    labels: jax.Array | Any = fields.array(ndim=1, note="y_i, +1 or -1")
+    test_inputs: jax.Array | Any = fields.array(default=None, ndim=2, note="points to test on")
+    test_labels: jax.Array | Any = fields.array(default=None, ndim=1, note="their labels")
 
-    def __init__(self, inputs: Any, labels: Any, test_inputs: Any = None, test_labels: Any = None):
-        self.inputs, self.labels = check_labelled(inputs, labels)
-        self.test_inputs = self.test_labels = None
-        if (test_inputs is None) != (test_labels is None):
+    def derive(self):
+        check_labelled(self.inputs, self.labels)
+        if (self.test_inputs is None) != (self.test_labels is None):
             raise InputError("a test set needs test_inputs and test_labels: give both, or none")
-        if test_inputs is not None:
-            self.test_inputs, self.test_labels = check_labelled(test_inputs, test_labels, "test_")
+        if self.test_inputs is not None:
+            check_labelled(self.test_inputs, self.test_labels, "test_")
             if self.test_inputs.shape[1] != self.inputs.shape[1]:
                 raise InputError(
                     f"test_inputs have {self.test_inputs.shape[1]} columns: they need {self.inputs.shape[1]}, "
                     "as many as inputs"
                 )
+        return {}
 
     def test_error(self, weights: jax.Array) -> jax.Array:
         if self.test_inputs is None or self.test_labels is None:
@@ -97,43 +97,36 @@ class SparseSigns(AbstractPoints):
     Appendix E.2, Figure 1a.
     """
 
-    dimension: int = eqx.field(static=True)
-    samples: int = eqx.field(static=True)
-    sparsity: int = eqx.field(static=True)
-    test_samples: int = eqx.field(static=True)
-    seed: int
-    inputs: jax.Array = eqx.field(metadata=DERIVED)
-    labels: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
-    test_inputs: jax.Array = eqx.field(metadata=DERIVED)
-    test_labels: jax.Array = eqx.field(metadata=DERIVED)
+    dimension: int = fields.count(default=100_000, static=True, note="d, coordinates of a point")
+    samples: int = fields.count(default=256, static=True, note="n")
+    _: KW_ONLY
+    sparsity: int = fields.count(default=3, static=True, note="k, odd: coordinates that vote")
+    test_samples: int = fields.count(default=1000, static=True, note="points to count errors on")
+    seed: int = fields.seed(default=0, note="draws the truth and the points")
+    inputs: jax.Array = fields.derived()
+    labels: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
+    test_inputs: jax.Array = fields.derived()
+    test_labels: jax.Array = fields.derived()
 
-    def __init__(
-        self,
-        dimension: int = 100_000,
-        samples: int = 256,
-        *,
-        sparsity: int = 3,
-        test_samples: int = 1000,
-        seed: int = 0,
-    ):
-        self.dimension = check_count("dimension", dimension)
-        self.samples = check_count("samples", samples)
-        self.sparsity = check_count("sparsity", sparsity, most=self.dimension)
+    def derive(self):
+        check_count("sparsity", self.sparsity, most=self.dimension)
         if self.sparsity % 2 == 0:
             raise InputError(
-                f"sparsity={sparsity} is not allowed: a majority needs an odd number, e.g. {self.sparsity + 1}"
+                f"sparsity={self.sparsity} is not allowed: a majority needs an odd number, e.g. {self.sparsity + 1}"
             )
-        self.test_samples = check_count("test_samples", test_samples)
-        self.seed = check_seed(seed)
         truth = np.zeros(self.dimension)
         truth[: self.sparsity] = _signs(generator(self.seed, "truth"), (self.sparsity,))
         inputs = _signs(generator(self.seed, "samples"), (self.samples, self.dimension))
         test = _signs(generator(self.seed, "test"), (self.test_samples, self.dimension))
         support = truth[: self.sparsity]
-        self.truth, self.inputs, self.test_inputs = jnp.asarray(truth), jnp.asarray(inputs, float), jnp.asarray(test)
-        self.labels = jnp.asarray(np.sign(inputs[:, : self.sparsity] @ support))
-        self.test_labels = jnp.asarray(np.sign(test[:, : self.sparsity] @ support))
+        return {
+            "truth": truth,
+            "inputs": jnp.asarray(inputs, float),
+            "labels": np.sign(inputs[:, : self.sparsity] @ support),
+            "test_inputs": test,
+            "test_labels": np.sign(test[:, : self.sparsity] @ support),
+        }
 
     def test_error(self, weights: jax.Array) -> jax.Array:
         outputs = jax.lax.map(lambda x: x.astype(weights.dtype) @ weights, self.test_inputs, batch_size=BLOCK)
@@ -159,25 +152,21 @@ class GaussianGap(AbstractPoints):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Section 3.2.3, Figure 1b.
     """
 
-    dimension: int = eqx.field(static=True)
-    samples: int = eqx.field(static=True)
-    margin: float
-    seed: int
-    inputs: jax.Array = eqx.field(metadata=DERIVED)
-    labels: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
+    dimension: int = fields.count(default=100_000, least=2, static=True, note="d, coordinates of a point")
+    samples: int = fields.count(default=32, static=True, note="n")
+    _: KW_ONLY
+    margin: float = fields.number(default=25.0, least=0, note="γ, the width of the gap")
+    seed: int = fields.seed(default=0, note="draws the truth and the points")
+    inputs: jax.Array = fields.derived()
+    labels: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
 
-    def __init__(self, dimension: int = 100_000, samples: int = 32, *, margin: float = 25.0, seed: int = 0):
-        self.dimension = check_count("dimension", dimension, least=2)
-        self.samples = check_count("samples", samples)
-        self.margin = check_number("margin", margin, least=0)
-        self.seed = check_seed(seed)
+    def derive(self):
         truth = generator(self.seed, "truth").normal(size=self.dimension)
         truth /= np.linalg.norm(truth)
         inputs = generator(self.seed, "samples").normal(size=(self.samples, self.dimension))
         labels = np.sign(inputs @ truth)
-        self.inputs = jnp.asarray(inputs + 0.5 * self.margin * np.outer(labels, truth))
-        self.labels, self.truth = jnp.asarray(labels), jnp.asarray(truth)
+        return {"inputs": inputs + 0.5 * self.margin * np.outer(labels, truth), "labels": labels, "truth": truth}
 
     def test_error(self, weights: jax.Array) -> jax.Array:
         along = weights @ self.truth
@@ -202,10 +191,9 @@ def half_normal() -> tuple[np.ndarray, np.ndarray]:
     return nodes, shares / shares.sum()
 
 
-def check_labelled(inputs: Any, labels: Any, prefix: str = "") -> tuple[jax.Array, jax.Array]:
-    """Points and labels as arrays, refused if they do not fit together or a label is not ±1."""
-    points = check_array(f"{prefix}inputs", inputs, ndim=2)
-    signs = check_array(f"{prefix}labels", labels, ndim=1)
+def check_labelled(points: Any, labels: Any, prefix: str = "") -> None:
+    """Refuses points and labels that do not fit together, and labels that are not ±1."""
+    signs = np.asarray(labels)
     if len(points) != len(signs):
         raise InputError(
             f"{len(points)} {prefix}inputs and {len(signs)} {prefix}labels do not fit: give a label for every row"
@@ -215,7 +203,6 @@ def check_labelled(inputs: Any, labels: Any, prefix: str = "") -> tuple[jax.Arra
         hint = ": map them by 2*labels - 1" if set(others) == {0.0} else ": use +1 and -1"
         named = ", ".join(f"{value:g}" for value in others[:3])
         raise InputError(f"{prefix}labels contain {named}, but must be +1 or -1{hint}")
-    return jnp.asarray(points), jnp.asarray(signs)
 
 
 def _signs(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

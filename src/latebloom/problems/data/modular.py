@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, LatebloomWarning, check_choice, check_count, check_number, check_switch
+from latebloom.core import fields
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError, LatebloomWarning
 
 Columns = Callable[[np.ndarray, np.ndarray, int], np.ndarray]  # of the columns of the pairs and the modulus
 SHOWN = 10  # classes that a warning names one by one
@@ -78,22 +79,19 @@ class ModularTable:
     Source: "The Geometry of Grokking", Section 7.1; the other operations are those of Power et al. (2022).
     """
 
-    modulus: int
-    operation: str = "addition"
-    ordered: bool = True
-    train_share: float = 0.7
-    seed: int = 0
+    modulus: int = fields.count(least=2, note="p")
+    operation: str = fields.choice(OPERATIONS, default="addition", note="what the results are of")
+    ordered: bool = fields.flag(default=True, note="whether (a, b) and (b, a) are two rows")
+    train_share: float = fields.number(default=0.7, above=0, below=1, note="the share of rows to train on")
+    seed: int = fields.seed(default=0, note="draws the split")
     pairs: np.ndarray = field(init=False, repr=False, compare=False)
     results: np.ndarray = field(init=False, repr=False, compare=False)
     train: np.ndarray = field(init=False, repr=False, compare=False)
     test: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "modulus", check_count("modulus", self.modulus, least=2))
-        check_switch("ordered", self.ordered)
+        fields.check_all(self)
         operation = _check_operation(self.operation, self.modulus, self.ordered)
-        check_number("train_share", self.train_share, above=0, below=1)
-        object.__setattr__(self, "seed", check_seed(self.seed))
         first, second = np.divmod(np.arange(self.modulus**2), self.modulus)
         kept = np.ones(len(first), bool) if self.ordered else first <= second
         kept &= (second != 0) | (not operation.skips_zero)
@@ -122,7 +120,7 @@ class ModularTable:
 
 def _check_operation(name: str, modulus: int, ordered: bool) -> Operation:
     """The operation, if it can be had with this modulus and these pairs."""
-    operation = OPERATIONS[check_choice("operation", name, OPERATIONS)]
+    operation = OPERATIONS[name]
     if operation.divides and not _prime(modulus):
         below = next((m for m in range(modulus, 1, -1) if _prime(m)), 2)
         above = next(m for m in range(modulus, 2 * modulus + 1) if _prime(m))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params, check_array
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed
-from latebloom.errors import CapabilityError, InputError, check_count, check_number
+from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.problems.base import AbstractLinear, AbstractProblem
-from latebloom.problems.matrix.factorisation import Factorisation
+from latebloom.problems.matrix.factorisation import FORMS, INITS, Factorisation
 
 
 class AbstractMatrix(AbstractLinear):
@@ -24,26 +22,26 @@ class AbstractMatrix(AbstractLinear):
     The design matrix sees the entries row by row (`A.ravel()`). The errors are relative and in the Frobenius norm.
     """
 
-    shape: eqx.AbstractVar[tuple[int, int]]
-    form: str = eqx.field(static=True)
-    depth: int = eqx.field(static=True)
-    width: int | None = eqx.field(static=True)
-    init_kind: str = eqx.field(static=True)
-    init_scale: float
-    seed: int
-    factors: Factorisation = eqx.field(static=True, metadata=DERIVED)
-    start: Params = eqx.field(metadata=DERIVED)
+    shape: tuple[int, int] | Any = fields.abstract()
+    form: str = fields.choice(FORMS, default="product", static=True, kw_only=True, note="of the parametrisation")
+    depth: int | Any = fields.count(
+        default=None, static=True, kw_only=True, note="L, layers; None for 1, or 2 with a width"
+    )
+    width: int | None = fields.count(
+        default=None, static=True, kw_only=True, note="columns of the layers; None for the smaller side"
+    )
+    init_kind: str = fields.choice(INITS, default="gaussian", static=True, kw_only=True, note="how the start is drawn")
+    init_scale: float = fields.number(default=1e-6, least=0, kw_only=True, note="the size of the start")
+    seed: int = fields.seed(default=0, kw_only=True, note="draws everything")
+    factors: Factorisation = fields.derived(static=True)
+    start: Params = fields.derived()
 
-    def _parametrise(
-        self, form: str, depth: int | None, width: int | None, init_kind: str, init_scale: float, seed: int
-    ) -> None:
-        """Sets how the matrix is parametrised and where training starts; `shape` is known."""
-        self.factors = Factorisation.of(self.shape, form, depth=depth, width=width)
-        self.form, self.depth = self.factors.form, self.factors.depth
-        self.width = None if self.factors.linear else self.factors.width
-        self.init_kind, self.seed = init_kind, check_seed(seed)
-        self.init_scale = check_number("init_scale", init_scale, least=0)
-        self.start = jax.tree.map(jnp.asarray, self.factors.start(init_kind, self.init_scale, seed=self.seed))
+    def parametrise(self, shape: tuple[int, int]) -> dict[str, Any]:
+        """How a matrix of this shape is parametrised and where training starts: part of every `derive`."""
+        factors = Factorisation.of(shape, self.form, depth=self.depth, width=self.width)
+        start = factors.start(self.init_kind, self.init_scale, seed=self.seed)
+        width = None if factors.linear else factors.width
+        return {"factors": factors, "depth": factors.depth, "width": width, "start": start}
 
     def init(self) -> Params:
         return self.start
@@ -98,6 +96,11 @@ def check_shape(value: Any) -> tuple[int, int]:
     except (InputError, ValueError, TypeError):
         raise InputError(f"shape={value!r} is not a shape: give rows and columns, e.g. (10, 20) or 10x20") from None
     return rows, columns
+
+
+def shape_field(what: str, value: Any) -> tuple[int, int]:
+    """`check_shape` as the check of a field."""
+    return check_shape(value)
 
 
 def check_matrix(what: str, value: Any, shape: tuple[int, int]) -> np.ndarray:

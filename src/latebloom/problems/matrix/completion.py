@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
+from latebloom.core import fields
 from latebloom.core.seeds import generator
-from latebloom.errors import InputError, check_choice, check_count, check_number
-from latebloom.linalg.planted import assembled, low_rank_factors, orthonormal
-from latebloom.problems.base import check_snr
-from latebloom.problems.matrix.base import check_shape
+from latebloom.errors import InputError
+from latebloom.linalg.planted import TRUTHS, assembled, low_rank_factors, orthonormal
+from latebloom.problems.matrix.base import shape_field
 from latebloom.problems.matrix.entries import AbstractEntries, warn_unobserved
 
 BASES = ("identity", "random")
@@ -43,65 +42,52 @@ class MatrixCompletion(AbstractEntries):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 3.2, Appendices F.2 and G.2.
     """
 
-    shape: tuple[int, int] = eqx.field(static=True)
-    rank: int
-    observed: int
-    truth_kind: str = eqx.field(static=True)
-    truth_norm: float
-    coherence: float
-    basis: str = eqx.field(static=True)
-    signal_to_noise: float
-    weight: float
-    mask: jax.Array = eqx.field(metadata=DERIVED)
-    values: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
-    left: jax.Array | None = eqx.field(metadata=DERIVED)
-    right: jax.Array | None = eqx.field(metadata=DERIVED)
+    shape: tuple[int, int] | Any = fields.own(
+        shape_field, default=(10, 10), kind="shape", static=True, note="rows and columns"
+    )
+    rank: int = fields.count(default=2, note="r, of the truth")
+    observed: int = fields.count(default=70, note="N, entries that are observed")
+    _: KW_ONLY
+    truth_kind: str = fields.choice(TRUTHS, default="orthogonal", static=True, note="how the truth is drawn")
+    truth_norm: float = fields.number(default=1.0, above=0, note="|A*|, Frobenius")
+    coherence: float = fields.number(default=0.0, least=0, most=1, note="τ, share of entries of highest leverage")
+    basis: str = fields.choice(BASES, default="identity", static=True, note="in which entries are observed")
+    signal_to_noise: float = fields.number(
+        default=math.inf, above=0, infinite=True, note="|A*|² / E|ξ|²; inf for no noise"
+    )
+    weight: float = fields.number(default=1.0, above=0, note="of the squares in the loss, over 2")
+    mask: jax.Array = fields.derived()
+    values: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
+    left: jax.Array | None = fields.derived()
+    right: jax.Array | None = fields.derived()
 
-    def __init__(
-        self,
-        shape: Any = (10, 10),
-        rank: int = 2,
-        observed: int = 70,
-        *,
-        truth_kind: str = "orthogonal",
-        truth_norm: float = 1.0,
-        coherence: float = 0.0,
-        basis: str = "identity",
-        signal_to_noise: float = np.inf,
-        weight: float = 1.0,
-        form: str = "product",
-        depth: int | None = None,
-        width: int | None = None,
-        init_kind: str = "gaussian",
-        init_scale: float = 1e-6,
-        seed: int = 0,
-    ):
-        self.shape = check_shape(shape)
-        self.rank = check_count("rank", rank)
-        self.observed = check_count("observed", observed)
-        if self.observed > self.shape[0] * self.shape[1]:
+    def derive(self):
+        rows, columns = self.shape
+        if self.observed > rows * columns:
             raise InputError(
-                f"observed={observed} is more than the {self.shape[0] * self.shape[1]} entries of a matrix of shape "
+                f"observed={self.observed} is more than the {rows * columns} entries of a matrix of shape "
                 f"{self.shape}: use at most that many"
             )
-        self.truth_kind, self.truth_norm = truth_kind, check_number("truth_norm", truth_norm, above=0)
-        self.coherence = check_number("coherence", coherence, least=0, most=1)
-        self.basis = check_choice("basis", basis, BASES)
-        self.signal_to_noise = check_snr(signal_to_noise)
-        self.weight = check_number("weight", weight, above=0)
-        self._parametrise(form, depth, width, init_kind, init_scale, seed)
-        u, sigma, v = low_rank_factors(
-            self.shape, self.rank, truth_kind, norm=self.truth_norm, symmetric=self.form != "product", seed=self.seed
+        parametrisation = self.parametrise(self.shape)
+        symmetric = self.form != "product"
+        truth = assembled(
+            *low_rank_factors(
+                self.shape, self.rank, self.truth_kind, norm=self.truth_norm, symmetric=symmetric, seed=self.seed
+            )
         )
-        truth = assembled(u, sigma, v)
         left, right = self._draw_bases()
         seen = truth if left is None or right is None else left.T @ truth @ right
         mask = self._draw_mask(seen)
         warn_unobserved(mask)
-        self.truth, self.mask = jnp.asarray(truth), jnp.asarray(mask, dtype=float)
-        self.values = jnp.asarray(np.where(mask, seen + self._draw_noise(), 0.0))
-        self.left, self.right = jax.tree.map(jnp.asarray, (left, right))
+        values = np.where(mask, seen + self._draw_noise(), 0.0)
+        return parametrisation | {
+            "truth": truth,
+            "mask": np.asarray(mask, dtype=float),
+            "values": values,
+            "left": left,
+            "right": right,
+        }
 
     def _draw_bases(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         if self.basis == "identity":

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params
 from latebloom.errors import LatebloomWarning
 from latebloom.problems.base import relative_norm
@@ -31,11 +31,11 @@ class AbstractEntries(AbstractMatrix):
     (orthonormal columns u_i, v_j) the entries are those of `leftᵀ A right`: `u_iᵀ A v_j`.
     """
 
-    mask: eqx.AbstractVar[jax.Array]
-    values: eqx.AbstractVar[jax.Array]
-    left: eqx.AbstractVar[jax.Array | None]
-    right: eqx.AbstractVar[jax.Array | None]
-    weight: eqx.AbstractVar[float]
+    mask: jax.Array | Any = fields.abstract()
+    values: jax.Array | Any = fields.abstract()
+    left: jax.Array | None = fields.abstract()
+    right: jax.Array | None = fields.abstract()
+    weight: float = fields.abstract()
 
     def turn(self, matrix: jax.Array) -> jax.Array:
         """The matrix in the measurement bases."""
@@ -106,5 +106,5 @@ def warn_unobserved(mask: np.ndarray) -> None:
                 f"{what}{'s' * (len(empty) > 1)} {names} never observed: nothing can recover "
                 f"{'them' if len(empty) > 1 else 'it'}; observe more entries or use another seed",
                 UnobservedWarning,
-                stacklevel=5,
+                stacklevel=6,
             )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+from dataclasses import KW_ONLY
+
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
+from latebloom.core import fields
+from latebloom.core.arrays import Params
 from latebloom.core.seeds import generator
-from latebloom.errors import InputError, check_count, check_number
+from latebloom.errors import InputError
 from latebloom.problems.matrix.entries import AbstractEntries, warn_unobserved
+from latebloom.problems.matrix.factorisation import FORMS, INITS
 
 
 class MultiplicationTable(AbstractEntries):
@@ -34,55 +36,42 @@ class MultiplicationTable(AbstractEntries):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Section 3.3.3, Figure 3.
     """
 
-    size: int
-    fraction: float
-    init_noise: float
-    shape: tuple[int, int] = eqx.field(static=True, metadata=DERIVED)
-    weight: float = eqx.field(metadata=DERIVED)
-    mask: jax.Array = eqx.field(metadata=DERIVED)
-    values: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
-    left: jax.Array | None = eqx.field(metadata=DERIVED)
-    right: jax.Array | None = eqx.field(metadata=DERIVED)
+    size: int = fields.count(default=97, least=2, note="d, rows and columns")
+    fraction: float = fields.number(default=0.05, above=0, most=1, note="the share of entries that are observed")
+    _: KW_ONLY
+    form: str = fields.choice(FORMS, default="difference", static=True, note="of the parametrisation")
+    init_kind: str = fields.choice(INITS, default="identity", static=True, note="how the start is drawn")
+    init_scale: float = fields.number(default=10.0, least=0, note="α, the size of the start")
+    init_noise: float = fields.number(default=0.0, least=0, note="σ, standard deviation of what is added to the start")
+    shape: tuple[int, int] = fields.derived(static=True)
+    weight: float = fields.derived()
+    mask: jax.Array = fields.derived()
+    values: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
+    left: jax.Array | None = fields.derived()
+    right: jax.Array | None = fields.derived()
 
-    def __init__(
-        self,
-        size: int = 97,
-        fraction: float = 0.05,
-        *,
-        form: str = "difference",
-        depth: int | None = None,
-        width: int | None = None,
-        init_kind: str = "identity",
-        init_scale: float = 10.0,
-        init_noise: float = 0.0,
-        seed: int = 0,
-    ):
-        self.size = check_count("size", size, least=2)
-        self.fraction = check_number("fraction", fraction, above=0, most=1)
-        self.init_noise = check_number("init_noise", init_noise, least=0)
-        count = round(self.fraction * self.size**2)
+    def derive(self):
+        shape, count = (self.size, self.size), round(self.fraction * self.size**2)
         if count == 0:
             raise InputError(
-                f"fraction={fraction!r} of the {self.size**2} entries is none: use at least {1 / self.size**2:.2g}"
+                f"fraction={self.fraction!r} of the {self.size**2} entries is none: use at least {1 / self.size**2:.2g}"
             )
-        self.shape, self.weight, self.left, self.right = (self.size, self.size), 2 / count, None, None
-        self._parametrise(form, depth, width, init_kind, init_scale, seed)
-        self._perturb()
+        parametrisation = self.parametrise(shape)
+        parametrisation["start"] = self._perturbed(parametrisation["start"])
         factors = np.arange(self.size) / self.size
         truth = np.outer(factors, factors)
         mask = np.zeros(self.size**2, dtype=bool)
         mask[generator(self.seed, "measurements").permutation(self.size**2)[:count]] = True
-        mask = mask.reshape(self.shape)
+        mask = mask.reshape(shape)
         informative = (mask if self.form == "product" else mask | mask.T) & (
             truth != 0
         )  # a zero says nothing of its row
         informative[0, 0] = True  # row and column 0 are zero, and zero without being observed
         warn_unobserved(informative)
-        self.truth, self.mask = jnp.asarray(truth), jnp.asarray(mask, dtype=float)
-        self.values = jnp.asarray(np.where(mask, truth, 0.0))
+        arrays = {"truth": truth, "mask": np.asarray(mask, dtype=float), "values": np.where(mask, truth, 0.0)}
+        return parametrisation | arrays | {"shape": shape, "weight": 2 / count, "left": None, "right": None}
 
-    def _perturb(self) -> None:
+    def _perturbed(self, start: Params) -> Params:
         random = generator(self.seed, "perturbation")
-        moved = lambda layer: layer + self.init_noise * random.normal(size=layer.shape)  # noqa: E731
-        self.start = jax.tree.map(moved, self.start)
+        return jax.tree.map(lambda layer: layer + self.init_noise * random.normal(size=layer.shape), start)

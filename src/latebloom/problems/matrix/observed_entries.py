@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.core.arrays import check_array
-from latebloom.core.record import DERIVED
-from latebloom.errors import InputError, check_number
-from latebloom.problems.matrix.base import check_shape, check_truth
+from latebloom.errors import InputError
+from latebloom.problems.matrix.base import check_truth, shape_field
 from latebloom.problems.matrix.entries import AbstractEntries, warn_unobserved
 
 
@@ -30,42 +29,32 @@ class ObservedEntries(AbstractEntries):
     ([[1.0, 2.0], [3.0, 0.0]], False)
     """
 
-    shape: tuple[int, int] = eqx.field(static=True)
-    mask: jax.Array
-    values: jax.Array
-    truth: jax.Array
-    weight: float
-    left: jax.Array | None = eqx.field(metadata=DERIVED)
-    right: jax.Array | None = eqx.field(metadata=DERIVED)
+    shape: tuple[int, int] | Any = fields.own(shape_field, kind="shape", static=True, note="rows and columns")
+    # Given as positions and values, kept as two matrices: so the order in which entries are given plays no part.
+    mask: jax.Array | Any = fields.own(alias="entries", note="pairs (row, column) from 0, or a Boolean mask")
+    values: jax.Array | Any = fields.own(alias="observed", kind="array", note="y, the values there")
+    _: KW_ONLY
+    truth: jax.Array | Any = fields.array(default=None, ndim=2, note="A*, if it is known")
+    weight: float = fields.number(default=1.0, above=0, note="of the squares in the loss, over 2")
+    left: jax.Array | None = fields.derived()
+    right: jax.Array | None = fields.derived()
 
-    def __init__(
-        self,
-        shape: Any,
-        entries: Any,
-        observed: Any,
-        *,
-        truth: Any = None,
-        weight: float = 1.0,
-        form: str = "product",
-        depth: int | None = None,
-        width: int | None = None,
-        init_kind: str = "gaussian",
-        init_scale: float = 1e-6,
-        seed: int = 0,
-    ):
-        self.shape = check_shape(shape)
-        rows, columns = _positions(entries, self.shape)
-        values = check_array("observed", observed, ndim=1)
+    def parameters(self) -> dict[str, Any]:
+        """With the entries row by row, in whatever order they were given."""
+        rows, columns = self.entries.T
+        return super().parameters() | {"entries": self.entries, "observed": np.asarray(self.values)[rows, columns]}
+
+    def derive(self):
+        rows, columns = _positions(self.mask, self.shape)
+        values = check_array("observed", self.values, ndim=1)
         if len(values) != len(rows):
             raise InputError(f"observed has {len(values)} values and entries {len(rows)} positions: give one each")
         mask, table = np.zeros(self.shape, dtype=bool), np.zeros(self.shape)
         mask[rows, columns], table[rows, columns] = True, values
         warn_unobserved(mask)
-        self._parametrise(form, depth, width, init_kind, init_scale, seed)
-        self.mask, self.values = jnp.asarray(mask, dtype=float), jnp.asarray(table)
-        self.weight = check_number("weight", weight, above=0)
-        self.truth = jnp.asarray(check_truth(truth, self.shape))
-        self.left = self.right = None
+        truth = check_truth(self.truth, self.shape)
+        arrays = {"mask": np.asarray(mask, dtype=float), "values": table, "truth": truth}
+        return self.parametrise(self.shape) | arrays | {"left": None, "right": None}
 
 
 def _positions(entries: Any, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:

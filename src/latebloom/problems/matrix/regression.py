@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 
-from latebloom.core.arrays import check_array
-from latebloom.core.record import DERIVED
+from latebloom.core import fields
 from latebloom.errors import InputError
 from latebloom.problems.matrix.base import AbstractMatrix, check_truth
 
@@ -26,35 +23,19 @@ class MatrixRegression(AbstractMatrix):
     ((2, 1), 2)
     """
 
-    measurements: jax.Array
-    targets: jax.Array
-    truth: jax.Array
-    shape: tuple[int, int] = eqx.field(static=True, metadata=DERIVED)
+    measurements: jax.Array | Any = fields.array(ndim=3, note="X_i, one matrix a measurement")
+    targets: jax.Array | Any = fields.array(ndim=1, note="y")
+    truth: jax.Array | Any = fields.array(default=None, ndim=2, kw_only=True, note="A*, if it is known")
+    shape: tuple[int, int] = fields.derived(static=True)
 
-    def __init__(
-        self,
-        measurements: Any,
-        targets: Any,
-        *,
-        truth: Any = None,
-        form: str = "product",
-        depth: int | None = None,
-        width: int | None = None,
-        init_kind: str = "gaussian",
-        init_scale: float = 1e-6,
-        seed: int = 0,
-    ):
-        measurements = check_array("measurements", measurements, ndim=3)
-        targets = check_array("targets", targets, ndim=1)
-        if len(targets) != len(measurements):
+    def derive(self):
+        count, rows, columns = self.measurements.shape
+        if len(self.targets) != count:
             raise InputError(
-                f"targets has {len(targets)} entries and measurements {len(measurements)} matrices: give one each"
+                f"targets has {len(self.targets)} entries and measurements {count} matrices: give one each"
             )
-        rows, columns = measurements.shape[1:]
-        self.shape = (rows, columns)
-        self._parametrise(form, depth, width, init_kind, init_scale, seed)
-        self.measurements, self.targets = jnp.asarray(measurements), jnp.asarray(targets)
-        self.truth = jnp.asarray(check_truth(truth, self.shape))
+        shape = (rows, columns)
+        return self.parametrise(shape) | {"shape": shape, "truth": check_truth(self.truth, shape)}
 
     @property
     def design(self) -> jax.Array:  # pyright: ignore[reportIncompatibleVariableOverride]

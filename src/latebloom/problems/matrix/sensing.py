@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
+from latebloom.core import fields
 from latebloom.core.seeds import generator
-from latebloom.errors import InputError, check_choice, check_count, check_number
-from latebloom.linalg.planted import assembled, completed, low_rank_factors
-from latebloom.problems.base import check_snr
-from latebloom.problems.matrix.base import AbstractMatrix, check_shape
+from latebloom.errors import InputError
+from latebloom.linalg.planted import TRUTHS, assembled, completed, low_rank_factors
+from latebloom.problems.matrix.base import AbstractMatrix, shape_field
 
 SENSINGS = ("rank_one", "gaussian")
 NORMALISATIONS = ("rows", "columns", "printed")
@@ -39,55 +38,36 @@ class MatrixSensing(AbstractMatrix):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 3.2, Appendices D.2 and G.2.
     """
 
-    shape: tuple[int, int] = eqx.field(static=True)
-    rank: int
-    measurements: int = eqx.field(static=True)
-    sensing: str = eqx.field(static=True)
-    normalise: str = eqx.field(static=True)
-    coherence: float
-    truth_kind: str = eqx.field(static=True)
-    truth_norm: float
-    signal_to_noise: float
-    design: jax.Array = eqx.field(metadata=DERIVED)
-    targets: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
+    shape: tuple[int, int] | Any = fields.own(
+        shape_field, default=(10, 10), kind="shape", static=True, note="n1 and n2, rows and columns"
+    )
+    rank: int = fields.count(default=2, note="r, of the truth")
+    measurements: int = fields.count(default=70, static=True, note="N")
+    _: KW_ONLY
+    sensing: str = fields.choice(SENSINGS, default="rank_one", static=True, note="what is measured with")
+    normalise: str = fields.choice(NORMALISATIONS, default="rows", static=True, note="what has unit norm")
+    coherence: float = fields.number(default=0.0, least=0, most=1, note="τ, share of singular vectors of the truth")
+    truth_kind: str = fields.choice(TRUTHS, default="orthogonal", static=True, note="how the truth is drawn")
+    truth_norm: float = fields.number(default=1.0, above=0, note="|A*|, Frobenius")
+    signal_to_noise: float = fields.number(
+        default=math.inf, above=0, infinite=True, note="|A*|² / E|ξ|²; inf for no noise"
+    )
+    design: jax.Array = fields.derived()
+    targets: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
 
-    def __init__(
-        self,
-        shape: Any = (10, 10),
-        rank: int = 2,
-        measurements: int = 70,
-        *,
-        sensing: str = "rank_one",
-        normalise: str = "rows",
-        coherence: float = 0.0,
-        truth_kind: str = "orthogonal",
-        truth_norm: float = 1.0,
-        signal_to_noise: float = np.inf,
-        form: str = "product",
-        depth: int | None = None,
-        width: int | None = None,
-        init_kind: str = "gaussian",
-        init_scale: float = 1e-6,
-        seed: int = 0,
-    ):
-        self.shape = check_shape(shape)
-        self.rank = check_count("rank", rank)
-        self.measurements = check_count("measurements", measurements)
-        self.sensing = check_choice("sensing", sensing, SENSINGS)
-        self.normalise = check_choice("normalise", normalise, NORMALISATIONS)
-        self.coherence = check_number("coherence", coherence, least=0, most=1)
+    def derive(self):
         if self.coherence > 0 and self.sensing != "rank_one":
-            raise InputError(f"coherence={coherence} needs measurements x zᵀ: use sensing='rank_one' or coherence=0")
-        self.truth_kind, self.truth_norm = truth_kind, check_number("truth_norm", truth_norm, above=0)
-        self.signal_to_noise = check_snr(signal_to_noise)
-        self._parametrise(form, depth, width, init_kind, init_scale, seed)
+            raise InputError(
+                f"coherence={self.coherence} needs measurements x zᵀ: use sensing='rank_one' or coherence=0"
+            )
+        parametrisation, symmetric = self.parametrise(self.shape), self.form != "product"
         u, sigma, v = low_rank_factors(
-            self.shape, self.rank, truth_kind, norm=self.truth_norm, symmetric=self.form != "product", seed=self.seed
+            self.shape, self.rank, self.truth_kind, norm=self.truth_norm, symmetric=symmetric, seed=self.seed
         )
         truth, design = assembled(u, sigma, v), self._draw_design(u, v)
-        self.design, self.truth = jnp.asarray(design), jnp.asarray(truth)
-        self.targets = jnp.asarray(design @ truth.ravel() + self._draw_noise())
+        targets = design @ truth.ravel() + self._draw_noise()
+        return parametrisation | {"design": design, "truth": truth, "targets": targets}
 
     def _draw_design(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
         count, size = self.measurements, self.shape[0] * self.shape[1]

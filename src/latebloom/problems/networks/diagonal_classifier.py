@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core import fields
 from latebloom.core.record import Record
-from latebloom.errors import InputError, check_count, check_number
+from latebloom.errors import InputError
 from latebloom.problems.base import AbstractProblem
 from latebloom.problems.data.labelled_points import AbstractPoints
-from latebloom.problems.losses import loss_of_margin
+from latebloom.problems.losses import MARGIN_LOSSES, loss_of_margin
 
 
 class DiagonalClassifier(AbstractProblem):
@@ -32,14 +33,17 @@ class DiagonalClassifier(AbstractProblem):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Eq. 4, Section 3.2.3.
     """
 
-    data: AbstractPoints
-    init_scale: float
-    depth: int = eqx.field(static=True)
-    loss_kind: str = eqx.field(static=True)
+    data: AbstractPoints = fields.own(
+        lambda _, value: check_points(value), kind="record", base=AbstractPoints, note="the points and their labels"
+    )
+    _: KW_ONLY
+    init_scale: float = fields.number(default=1.0, above=0, note="α, every entry of u and v at the start")
+    depth: int = fields.count(default=2, most=20, static=True, note="L")
+    loss_kind: str = fields.choice(MARGIN_LOSSES, default="logistic", static=True, what="loss", note="of the margin")
 
-    def __init__(self, data: AbstractPoints, *, init_scale: float = 1.0, depth: int = 2, loss_kind: str = "logistic"):
-        self.data, self.init_scale, self.depth = check_net(data, init_scale, depth)
-        self.loss_kind = loss_of_margin(loss_kind).name
+    def derive(self):
+        check_start_scale(self.init_scale, self.depth)
+        return {}
 
     def init(self) -> jax.Array:
         return jnp.full((2, self.data.inputs.shape[1]), self.init_scale, dtype=float)
@@ -88,16 +92,19 @@ class DiagonalClassifier(AbstractProblem):
         return self.depth
 
 
-def check_net(data: Any, init_scale: float, depth: int) -> tuple[AbstractPoints, float, int]:
-    """Data, initial scale and depth, refused where `α^L` or `α^{2-L}` is no float."""
+def check_points(data: Any) -> AbstractPoints:
+    """Labelled points; anything else is refused."""
     if not isinstance(data, AbstractPoints):
         kind = type(data).__name__ if not isinstance(data, Record) else repr(data)
         raise InputError(
             f"data must be labelled points, not {kind}: use SparseSigns(...), GaussianGap(...) or "
             "LabelledPoints(inputs, labels)"
         )
-    depth = check_count("depth", depth, most=20)
-    init_scale = check_number("init_scale", init_scale, above=0)
+    return data
+
+
+def check_start_scale(init_scale: float, depth: int) -> None:
+    """Refuses an initial scale whose powers `α^L` or `α^{2-L}` are no floats."""
     exponent = depth * np.log10(init_scale)
     if abs(exponent) > 150:  # α^L times a product over d coordinates and n points stays finite
         bound = 10.0 ** (150 / depth)
@@ -105,4 +112,3 @@ def check_net(data: Any, init_scale: float, depth: int) -> tuple[AbstractPoints,
             f"init_scale={init_scale:g} is not allowed: at depth {depth} its power has {abs(exponent):.0f} digits; "
             f"use one between {1 / bound:.0e} and {bound:.0e}"
         )
-    return data, init_scale, depth

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from math import isqrt
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_choice, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError
 from latebloom.problems.classifier import AbstractRowClassifier
-from latebloom.problems.data.modular import ModularTable
+from latebloom.problems.data.modular import OPERATIONS, ModularTable
 
 COMBINATIONS = ("hadamard", "sum", "concatenation", "matrix-product")
 PRECISIONS = ("float32", "float64")
@@ -48,61 +48,39 @@ class EmbeddingMLP(AbstractRowClassifier):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 2.1 and Appendix H.3.
     """
 
-    modulus: int = eqx.field(static=True)
-    dimension: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    combination: str = eqx.field(static=True)
-    embeddings: int = eqx.field(static=True)
-    biases: bool = eqx.field(static=True)
-    operation: str = eqx.field(static=True)
-    train_share: float
-    init_scale: float
-    precision: str = eqx.field(static=True)
-    seed: int
-    init_seed: int
-    pairs: jax.Array = eqx.field(metadata=DERIVED)
-    test_pairs: jax.Array = eqx.field(metadata=DERIVED)
-    train_labels: jax.Array = eqx.field(metadata=DERIVED)
-    test_labels: jax.Array = eqx.field(metadata=DERIVED)
-    unmirrored: jax.Array = eqx.field(metadata=DERIVED)
-    start: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+    modulus: int = fields.count(default=97, least=2, static=True, note="p")
+    dimension: int = fields.count(default=64, static=True, kw_only=True, note="numbers in an embedding")
+    width: int = fields.count(default=64, static=True, note="hidden units")
+    _: KW_ONLY
+    combination: str = fields.choice(COMBINATIONS, default="hadamard", static=True, note="∘, of two embeddings")
+    embeddings: int = fields.count(default=1, most=2, static=True, note="1 for both places, or 2")
+    biases: bool = fields.flag(default=True, static=True, note="whether both layers have one")
+    operation: str = fields.choice(OPERATIONS, default="addition", static=True, note="what is learned")
+    train_share: float = fields.number(default=0.4, above=0, below=1, note="the share of pairs to train on")
+    init_scale: float = fields.number(default=1.0, least=0, note="what the start is multiplied by")
+    precision: str = fields.choice(PRECISIONS, default="float32", static=True, note="of all arithmetic")
+    seed: int = fields.seed(default=0, note="draws the split")
+    init_seed: int | Any = fields.seed(default=None, follows="seed", note="draws the start; None for seed")
+    pairs: jax.Array = fields.derived()
+    test_pairs: jax.Array = fields.derived()
+    train_labels: jax.Array = fields.derived()
+    test_labels: jax.Array = fields.derived()
+    unmirrored: jax.Array = fields.derived()
+    start: dict[str, jax.Array] = fields.derived()
 
-    def __init__(
-        self,
-        modulus: int = 97,
-        width: int = 64,
-        *,
-        dimension: int = 64,
-        combination: str = "hadamard",
-        embeddings: int = 1,
-        biases: bool = True,
-        operation: str = "addition",
-        train_share: float = 0.4,
-        init_scale: float = 1.0,
-        precision: str = "float32",
-        seed: int = 0,
-        init_seed: int | None = None,
-    ):
-        self.modulus, self.width = check_count("modulus", modulus, least=2), check_count("width", width)
-        self.combination = check_choice("combination", combination, COMBINATIONS)
-        self.dimension = _check_dimension(dimension, self.combination)
-        self.embeddings = check_count("embeddings", embeddings, most=2)
-        if not isinstance(biases, bool):
-            raise InputError(f"biases={biases!r} is not allowed: biases must be True or False")
-        self.biases = biases
-        self.init_scale = check_number("init_scale", init_scale, least=0)
-        self.precision = check_choice("precision", precision, PRECISIONS)
-        self.seed = check_seed(seed)
-        self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
-        table = ModularTable(self.modulus, operation, train_share=train_share, seed=self.seed)
-        self.operation, self.train_share = table.operation, float(train_share)
-        whole = lambda values: jnp.asarray(np.asarray(values, np.int32))  # noqa: E731
-        self.pairs, self.test_pairs = whole(table.pairs[table.train]), whole(table.pairs[table.test])
-        self.train_labels, self.test_labels = whole(table.results[table.train]), whole(table.results[table.test])
-        self.unmirrored = jnp.asarray(without_mirror(table))
-        self.start = self._start()
+    def derive(self):
+        _check_dimension(self.dimension, self.combination)
+        table = ModularTable(self.modulus, self.operation, train_share=self.train_share, seed=self.seed)
+        return {
+            "pairs": table.pairs[table.train].astype(np.int32),
+            "test_pairs": table.pairs[table.test].astype(np.int32),
+            "train_labels": table.results[table.train].astype(np.int32),
+            "test_labels": table.results[table.test].astype(np.int32),
+            "unmirrored": without_mirror(table),
+            "start": self._start(),
+        }
 
-    def _start(self) -> dict[str, jax.Array]:
+    def _start(self) -> dict[str, np.ndarray]:
         inputs = self.dimension * (2 if self.combination == "concatenation" else 1)
         shapes: dict[str, tuple[int, ...]] = {EMBEDDING: (self.modulus, self.dimension)}
         if self.embeddings == 2:
@@ -114,7 +92,7 @@ class EmbeddingMLP(AbstractRowClassifier):
         }
         if self.biases:
             start |= {HIDDEN_BIAS: np.zeros(self.width), OUTPUT_BIAS: np.zeros(self.modulus)}
-        return {name: jnp.asarray(np.asarray(values, self.precision)) for name, values in start.items()}
+        return {name: np.asarray(values, self.precision) for name, values in start.items()}
 
     def init(self) -> dict[str, jax.Array]:
         return self.start
@@ -178,12 +156,10 @@ def without_mirror(table: ModularTable) -> np.ndarray:
     return ~np.isin(code(table.pairs[table.test][:, ::-1]), code(table.pairs[table.train]))
 
 
-def _check_dimension(dimension: int, combination: str) -> int:
-    count = check_count("dimension", dimension)
-    if combination == "matrix-product" and isqrt(count) ** 2 != count:
-        side = max(round(count**0.5), 1)
+def _check_dimension(dimension: int, combination: str) -> None:
+    if combination == "matrix-product" and isqrt(dimension) ** 2 != dimension:
+        side = max(round(dimension**0.5), 1)
         raise InputError(
-            f"dimension={count} is not allowed with the matrix product: it must be a square, e.g. {side**2} "
+            f"dimension={dimension} is not allowed with the matrix product: it must be a square, e.g. {side**2} "
             f"for matrices {side}x{side}"
         )
-    return count

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED, fingerprint
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_choice, check_count, check_number
-from latebloom.problems.classifier import AbstractRowClassifier
-from latebloom.problems.data.image_file import DIGITS, LabelledImages, read_images
+from latebloom.core import fields
+from latebloom.core.record import fingerprint
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError
+from latebloom.problems.classifier import PARTS, AbstractRowClassifier
+from latebloom.problems.data.image_file import DIGITS, read_images
 from latebloom.problems.losses import LOSSES, Loss
 
 IMAGE_LOSSES = ("cross_entropy", "squared")
@@ -24,6 +24,15 @@ HIDDEN, OUTPUT = "hidden", "output"
 
 class TooFewImagesError(InputError):
     """A file has fewer images than are asked for."""
+
+
+def check_file(what: str, value: Any) -> str:
+    """The name of a file; whether there is one is seen when it is read."""
+    if not isinstance(value, str | Path):
+        raise InputError(
+            f"{what}={type(value).__name__} is not allowed: {what} must be the name of a file, or {DIGITS!r}"
+        )
+    return str(value)
 
 
 class ImageClassifier(AbstractRowClassifier):
@@ -50,70 +59,49 @@ class ImageClassifier(AbstractRowClassifier):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Appendix H.3.4.
     """
 
-    data: str = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    train: int = eqx.field(static=True)
-    test: int = eqx.field(static=True)
-    init_scale: float
-    loss_kind: str = eqx.field(static=True)
-    precision: str = eqx.field(static=True)
-    seed: int
-    init_seed: int
-    mark: str = eqx.field(static=True, metadata=DERIVED)
-    train_images: jax.Array = eqx.field(metadata=DERIVED)
-    test_images: jax.Array = eqx.field(metadata=DERIVED)
-    train_labels: jax.Array = eqx.field(metadata=DERIVED)
-    test_labels: jax.Array = eqx.field(metadata=DERIVED)
-    start: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+    data: str = fields.own(check_file, default=DIGITS, kind="text", static=True, note="a file of images")
+    width: int = fields.count(default=100, static=True, note="hidden units")
+    _: KW_ONLY
+    train: int = fields.count(default=1000, static=True, note="images to train on")
+    test: int | Any = fields.count(default=None, static=True, note="images to test on; None for all the others")
+    init_scale: float = fields.number(default=1.0, least=0, note="what the start is multiplied by")
+    loss_kind: str = fields.choice(
+        IMAGE_LOSSES, default="cross_entropy", static=True, what="loss", note="of scores and classes"
+    )
+    precision: str = fields.choice(PRECISIONS, default="float32", static=True, note="of all arithmetic")
+    seed: int = fields.seed(default=0, note="draws the split")
+    init_seed: int | Any = fields.seed(default=None, follows="seed", note="draws the start; None for seed")
+    mark: str = fields.derived(static=True)
+    train_images: jax.Array = fields.derived()
+    test_images: jax.Array = fields.derived()
+    train_labels: jax.Array = fields.derived()
+    test_labels: jax.Array = fields.derived()
+    start: dict[str, jax.Array] = fields.derived()
 
-    def __init__(
-        self,
-        data: str | Path = DIGITS,
-        width: int = 100,
-        *,
-        train: int = 1000,
-        test: int | None = None,
-        init_scale: float = 1.0,
-        loss_kind: str = "cross_entropy",
-        precision: str = "float32",
-        seed: int = 0,
-        init_seed: int | None = None,
-    ):
-        if not isinstance(data, str | Path):
-            raise InputError(
-                f"data={type(data).__name__} is not allowed: data must be the name of a file, or {DIGITS!r}"
-            )
-        self.data, self.width = str(data), check_count("width", width)
-        self.train = check_count("train", train)
-        self.init_scale = check_number("init_scale", init_scale, least=0)
-        self.loss_kind = check_choice("loss", loss_kind, IMAGE_LOSSES)
-        self.precision = check_choice("precision", precision, PRECISIONS)
-        self.seed = check_seed(seed)
-        self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
+    def derive(self):
         images = read_images(self.data)
-        self.test = _check_split(self.data, len(images.labels), self.train, test)
-        self.mark = DIGITS if self.data == DIGITS else f"#{fingerprint(images.pixels)}-{fingerprint(images.labels)}"
+        test = _check_split(self.data, len(images.labels), self.train, self.test)
         order = generator(self.seed, "split").permutation(len(images.labels))
-        self.train_images, self.train_labels = self._rows(images, order[: self.train])
-        self.test_images, self.test_labels = self._rows(images, order[self.train : self.train + self.test])
-        self.start = self._start(images.pixels.shape[1], images.classes)
+        rows = {"train": order[: self.train], "test": order[self.train : self.train + test]}
+        return {
+            "test": test,
+            "mark": DIGITS if self.data == DIGITS else f"#{fingerprint(images.pixels)}-{fingerprint(images.labels)}",
+            **{f"{part}_images": images.pixels[rows[part]].astype(self.precision) for part in PARTS},
+            **{f"{part}_labels": images.labels[rows[part]] for part in PARTS},
+            "start": self._start(images.pixels.shape[1], images.classes),
+        }
 
-    def _rows(self, images: LabelledImages, rows: np.ndarray) -> tuple[jax.Array, jax.Array]:
-        return jnp.asarray(images.pixels[rows].astype(self.precision)), jnp.asarray(images.labels[rows])
-
-    def _start(self, pixels: int, classes: int) -> dict[str, jax.Array]:
+    def _start(self, pixels: int, classes: int) -> dict[str, np.ndarray]:
         shapes = {HIDDEN: (self.width, pixels), OUTPUT: (classes, self.width)}
         start = {
             name: generator(self.init_seed, name).normal(size=shape) * self.init_scale / np.sqrt(shape[0])
             for name, shape in shapes.items()
         }
-        return {name: jnp.asarray(values.astype(self.precision)) for name, values in start.items()}
+        return {name: values.astype(self.precision) for name, values in start.items()}
 
-    @property
-    def text(self) -> str:
-        """The record's identity, in which the file is known by its contents."""
-        name = f"{self.name()}[data="
-        return f"{name}{self.mark}" + super().text.removeprefix(f"{name}{self.data}")
+    def identity(self) -> dict[str, Any]:
+        """The configuration, in which the file is known by its contents."""
+        return super().identity() | {"data": self.mark}
 
     def init(self) -> dict[str, jax.Array]:
         return self.start
@@ -156,7 +144,7 @@ def _check_split(path: str, count: int, train: int, test: int | None) -> int:
             f"train={train} is not allowed: {path!r} has {count} images, and one at least has to be left to test on; "
             f"use at most {count - 1}"
         )
-    wanted = rest if test is None else check_count("test", test)
+    wanted = rest if test is None else test
     if wanted > rest:
         raise TooFewImagesError(
             f"test={wanted} is not allowed: {path!r} has {count} images, {rest} without the training set"

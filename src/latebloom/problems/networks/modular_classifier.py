@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, LatebloomWarning, check_choice, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError, LatebloomWarning
 from latebloom.problems.classifier import PARTS, AbstractRowClassifier
-from latebloom.problems.data.modular import ModularTable
+from latebloom.problems.data.modular import OPERATIONS, ModularTable
 from latebloom.problems.last_layer import FIRST, SECOND
 
 BIAS = "bias"
@@ -49,49 +49,35 @@ class ModularClassifier(AbstractRowClassifier):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Section 2, Equation 1.
     """
 
-    modulus: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    operation: str = eqx.field(static=True)
-    ordered: bool = eqx.field(static=True)
-    train_share: float
-    init_scale: float
-    second: str = eqx.field(static=True)
-    precision: str = eqx.field(static=True)
-    seed: int
-    init_seed: int
-    operands: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
-    results: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
-    start: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+    modulus: int = fields.count(default=97, least=2, static=True, note="p")
+    width: int = fields.count(default=1024, static=True, note="hidden units")
+    _: KW_ONLY
+    operation: str = fields.choice(OPERATIONS, default="addition", static=True, note="what is learned")
+    ordered: bool = fields.flag(default=True, static=True, note="whether (a, b) and (b, a) are two rows")
+    train_share: float = fields.number(default=0.4, above=0, below=1, note="the share of pairs to train on")
+    init_scale: float = fields.number(default=1.0, above=0, note="α, what the start is multiplied by")
+    second: str = fields.choice(
+        SECONDS, default="he", static=True, what="start of the second layer", note="how W starts"
+    )
+    precision: str = fields.choice(PRECISIONS, default="float64", static=True, note="of all arithmetic")
+    seed: int = fields.seed(default=0, note="draws the split")
+    init_seed: int | Any = fields.seed(default=None, follows="seed", note="draws the start; None for seed")
+    operands: dict[str, jax.Array] = fields.derived()
+    results: dict[str, jax.Array] = fields.derived()
+    start: dict[str, jax.Array] = fields.derived()
 
-    def __init__(
-        self,
-        modulus: int = 97,
-        width: int = 1024,
-        *,
-        operation: str = "addition",
-        ordered: bool = True,
-        train_share: float = 0.4,
-        init_scale: float = 1.0,
-        second: str = "he",
-        precision: str = "float64",
-        seed: int = 0,
-        init_seed: int | None = None,
-    ):
-        self.width = check_count("width", width)
-        self.init_scale = check_number("init_scale", init_scale, above=0)
-        self.second = check_choice("start of the second layer", second, SECONDS)
-        self.precision = check_choice("precision", precision, PRECISIONS)
-        self.seed = check_seed(seed)
-        self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
-        table = ModularTable(modulus, operation, ordered=ordered, train_share=train_share, seed=self.seed)
-        self.modulus, self.operation, self.ordered = table.modulus, table.operation, table.ordered
-        self.train_share = float(train_share)
+    def derive(self):
+        table = ModularTable(
+            self.modulus, self.operation, ordered=self.ordered, train_share=self.train_share, seed=self.seed
+        )
         warn_unseen(table)
         # In the order of the table: rows with the same a are neighbours, and gathering them is quicker.
         rows = {"train": np.sort(table.train), "test": np.sort(table.test)}
-        self.operands = {part: jnp.asarray(table.pairs[rows[part]], jnp.int32) for part in PARTS}
-        self.results = {part: jnp.asarray(table.results[rows[part]], jnp.int32) for part in PARTS}
-        self.start = self._start()
+        return {
+            "operands": {part: table.pairs[rows[part]].astype(np.int32) for part in PARTS},
+            "results": {part: table.results[rows[part]].astype(np.int32) for part in PARTS},
+            "start": self._start(),
+        }
 
     def _start(self) -> dict[str, jax.Array]:
         random = generator(self.init_seed, "init")
@@ -181,5 +167,5 @@ def warn_unseen(table: ModularTable) -> None:
             f"no training pair has {' or '.join(missing)}: test pairs that have cannot be learnt; raise train_share "
             "or use another seed",
             LatebloomWarning,
-            stacklevel=3,
+            stacklevel=6,
         )

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
+from latebloom.core import fields
+from latebloom.core.seeds import generator
 from latebloom.core.threads import one_core
-from latebloom.errors import check_choice, check_count, check_number
 from latebloom.problems.classifier import AbstractLabelled
 from latebloom.problems.data.modular import ModularTable
 from latebloom.problems.last_layer import FIRST, SECOND, AbstractLinearInSecond
@@ -42,59 +41,51 @@ class ModularNet(AbstractLinearInSecond, AbstractLabelled):
     Source: "The Geometry of Grokking", Sections 7.1 to 7.4, Equation 13.
     """
 
-    modulus: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    train_share: float
-    init_std: float
-    second: str = eqx.field(static=True)
-    weight: float
-    seed: int
-    init_seed: int
-    pairs: tuple[jax.Array, jax.Array] = eqx.field(metadata=DERIVED)
-    inputs: jax.Array = eqx.field(metadata=DERIVED)
-    targets: jax.Array = eqx.field(metadata=DERIVED)
-    test_inputs: jax.Array = eqx.field(metadata=DERIVED)
-    train_labels: jax.Array = eqx.field(metadata=DERIVED)
-    test_labels: jax.Array = eqx.field(metadata=DERIVED)
-    start: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+    modulus: int = fields.count(default=37, least=2, static=True, note="p")
+    width: int = fields.count(default=512, static=True, note="hidden units")
+    _: KW_ONLY
+    train_share: float = fields.number(default=0.7, above=0, below=1, note="the share of pairs to train on")
+    init_std: float | Any = fields.number(
+        default=None, least=0, note="σ, of the entries of E at the start; None for p^-½"
+    )
+    second: str = fields.choice(
+        STARTS, default="interpolating", static=True, what="start of the second layer", note="how W starts"
+    )
+    weight: float = fields.number(default=2.0, above=0, note="of the squares in the loss, over 2")
+    seed: int = fields.seed(default=0, note="draws the split")
+    init_seed: int | Any = fields.seed(default=None, follows="seed", note="draws the start; None for seed")
+    pairs: tuple[jax.Array, jax.Array] = fields.derived()
+    inputs: jax.Array = fields.derived()
+    targets: jax.Array = fields.derived()
+    test_inputs: jax.Array = fields.derived()
+    train_labels: jax.Array = fields.derived()
+    test_labels: jax.Array = fields.derived()
+    start: dict[str, jax.Array] = fields.derived()
 
-    def __init__(
-        self,
-        modulus: int = 37,
-        width: int = 512,
-        *,
-        train_share: float = 0.7,
-        init_std: float | None = None,
-        second: str = "interpolating",
-        weight: float = 2.0,
-        seed: int = 0,
-        init_seed: int | None = None,
-    ):
-        self.modulus = check_count("modulus", modulus, least=2)
-        self.width = check_count("width", width)
-        self.init_std = self.modulus**-0.5 if init_std is None else check_number("init_std", init_std, least=0)
-        self.second = check_choice("start of the second layer", second, STARTS)
-        self.weight = check_number("weight", weight, above=0)
-        self.seed = check_seed(seed)
-        self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
-        table = ModularTable(self.modulus, ordered=False, train_share=train_share, seed=self.seed)
-        self.train_share = float(train_share)
+    def derive(self):
+        table = ModularTable(self.modulus, ordered=False, train_share=self.train_share, seed=self.seed)
         counts, results = table.counts(), table.results
         columns = table.pairs[table.train].astype(np.int32).T
-        self.pairs = (jnp.asarray(columns[0][:, None]), jnp.asarray(columns[1][:, None]))
-        self.inputs, self.test_inputs = jnp.asarray(counts[table.train]), jnp.asarray(counts[table.test])
-        self.train_labels, self.test_labels = jnp.asarray(results[table.train]), jnp.asarray(results[table.test])
-        self.targets = jnp.asarray(table.targets()[table.train])
-        draw = generator(self.init_seed, "init").normal(size=(self.modulus, self.width))
-        first = self.init_std * draw
-        self.start = {FIRST: jnp.asarray(first), SECOND: jnp.asarray(self._second(first))}
+        inputs, targets = counts[table.train], table.targets()[table.train]
+        init_std = self.modulus**-0.5 if self.init_std is None else self.init_std
+        first = init_std * generator(self.init_seed, "init").normal(size=(self.modulus, self.width))
+        return {
+            "init_std": init_std,
+            "pairs": (columns[0][:, None], columns[1][:, None]),
+            "inputs": inputs,
+            "targets": targets,
+            "test_inputs": counts[table.test],
+            "train_labels": results[table.train],
+            "test_labels": results[table.test],
+            "start": {FIRST: first, SECOND: self._second(first, inputs, targets)},
+        }
 
-    def _second(self, first: np.ndarray) -> np.ndarray:
+    def _second(self, first: np.ndarray, inputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
         if self.second == "zero":
             return np.zeros((self.width, self.modulus))
-        hidden = np.maximum(np.asarray(self.inputs) @ first, 0.0)
+        hidden = np.maximum(inputs @ first, 0.0)
         with one_core():
-            return np.linalg.lstsq(hidden, np.asarray(self.targets), rcond=None)[0]
+            return np.linalg.lstsq(hidden, targets, rcond=None)[0]
 
     def init(self) -> dict[str, jax.Array]:
         return self.start

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.arrays import check_array
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError
 from latebloom.problems.base import AbstractLeastSquares, relative_norm
 
 DOMAIN = 2.0  # samples are uniform in [-2, 2]
@@ -41,37 +40,24 @@ class ReluRegression(AbstractLeastSquares):
     Section 5, Figure 3.
     """
 
-    width: int = eqx.field(static=True)
-    samples: int = eqx.field(static=True)
-    init_variance: float
-    teacher: jax.Array
-    seed: int
-    points: jax.Array = eqx.field(metadata=DERIVED)
-    values: jax.Array = eqx.field(metadata=DERIVED)
-    start: jax.Array = eqx.field(metadata=DERIVED)
+    width: int = fields.count(default=100, static=True, note="hidden units")
+    samples: int = fields.count(default=10, static=True, note="n")
+    _: KW_ONLY
+    init_variance: float = fields.number(default=4.0, least=0, note="of the entries at the start")
+    teacher: jax.Array | Any = fields.array(default=TEACHER, ndim=2, note="rows u, v and b, a column a unit")
+    seed: int = fields.seed(default=0, note="draws samples and start")
+    points: jax.Array = fields.derived()
+    values: jax.Array = fields.derived()
+    start: jax.Array = fields.derived()
 
-    def __init__(
-        self,
-        width: int = 100,
-        samples: int = 10,
-        *,
-        init_variance: float = 4.0,
-        teacher: Any = TEACHER,
-        seed: int = 0,
-    ):
-        self.width = check_count("width", width)
-        self.samples = check_count("samples", samples)
-        self.init_variance = check_number("init_variance", init_variance, least=0)
-        weights = check_array("teacher", teacher, ndim=2)
-        if len(weights) != 3:
-            raise InputError(f"teacher has shape {weights.shape}: give three rows, u, v and b, with a column a unit")
-        self.teacher = jnp.asarray(weights)
-        self.seed = check_seed(seed)
-        points = np.sort(generator(self.seed, "samples").uniform(-DOMAIN, DOMAIN, size=self.samples))
-        self.points = jnp.asarray(points)
-        self.values = network(self.teacher, self.points)
-        draw = generator(self.seed, "init").normal(size=(3, self.width))
-        self.start = jnp.asarray(np.sqrt(self.init_variance) * draw)
+    def derive(self):
+        if len(self.teacher) != 3:
+            raise InputError(
+                f"teacher has shape {self.teacher.shape}: give three rows, u, v and b, with a column a unit"
+            )
+        points = jnp.asarray(np.sort(generator(self.seed, "samples").uniform(-DOMAIN, DOMAIN, size=self.samples)))
+        start = np.sqrt(self.init_variance) * generator(self.seed, "init").normal(size=(3, self.width))
+        return {"points": points, "values": network(self.teacher, points), "start": start}
 
     def init(self) -> jax.Array:
         return self.start

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_choice, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError
 from latebloom.problems.base import AbstractLeastSquares
 from latebloom.problems.networks.embedding_mlp import PRECISIONS
 from latebloom.problems.rows import AbstractRows
@@ -46,68 +46,49 @@ class TeacherStudent(AbstractRows, AbstractLeastSquares):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 4, Appendices H.3.2 and H.3.3.
     """
 
-    dimension: int = eqx.field(static=True)
-    width: int = eqx.field(static=True)
-    output_dimension: int = eqx.field(static=True)
-    samples: int = eqx.field(static=True)
-    test_samples: int = eqx.field(static=True)
-    slopes: bool = eqx.field(static=True, metadata=DERIVED)
-    sobolev: float
-    init_scale: float
-    precision: str = eqx.field(static=True)
-    seed: int
-    init_seed: int
-    teacher: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
-    inputs: jax.Array = eqx.field(metadata=DERIVED)
-    targets: jax.Array = eqx.field(metadata=DERIVED)
-    test_inputs: jax.Array = eqx.field(metadata=DERIVED)
-    test_targets: jax.Array = eqx.field(metadata=DERIVED)
-    start: dict[str, jax.Array] = eqx.field(metadata=DERIVED)
+    dimension: int = fields.count(default=100, static=True, note="entries of an input")
+    width: int = fields.count(default=500, static=True, note="hidden units of teacher and student")
+    _: KW_ONLY
+    output_dimension: int = fields.count(default=2, static=True, note="entries of an output")
+    samples: int = fields.count(default=100, least=2, static=True, note="N")  # one sample has no variance
+    test_samples: int = fields.count(default=1000, least=2, static=True, note="inputs to test on")
+    slopes: bool = fields.derived(static=True)
+    sobolev: float = fields.number(default=0.0, least=0, note="β, of the slopes in the loss; 0 leaves them out")
+    init_scale: float = fields.number(default=1.0, least=0, note="what the start is multiplied by")
+    precision: str = fields.choice(PRECISIONS, default="float32", static=True, note="of all arithmetic")
+    seed: int = fields.seed(default=0, note="draws teacher and data")
+    init_seed: int | Any = fields.seed(default=None, follows="seed", note="draws the start; None for seed")
+    teacher: dict[str, jax.Array] = fields.derived()
+    inputs: jax.Array = fields.derived()
+    targets: jax.Array = fields.derived()
+    test_inputs: jax.Array = fields.derived()
+    test_targets: jax.Array = fields.derived()
+    start: dict[str, jax.Array] = fields.derived()
 
-    def __init__(
-        self,
-        dimension: int = 100,
-        width: int = 500,
-        *,
-        output_dimension: int = 2,
-        samples: int = 100,
-        test_samples: int = 1000,
-        sobolev: float = 0.0,
-        init_scale: float = 1.0,
-        precision: str = "float32",
-        seed: int = 0,
-        init_seed: int | None = None,
-    ):
-        self.dimension, self.width = check_count("dimension", dimension), check_count("width", width)
-        self.output_dimension = check_count("output_dimension", output_dimension)
-        self.samples = check_count("samples", samples, least=2)  # one sample has no variance
-        self.test_samples = check_count("test_samples", test_samples, least=2)
-        self.sobolev = check_number("sobolev", sobolev, least=0)
-        self.slopes = self.sobolev > 0
-        self.init_scale = check_number("init_scale", init_scale, least=0)
-        self.precision = check_choice("precision", precision, PRECISIONS)
-        self.seed = check_seed(seed)
-        self.init_seed = self.seed if init_seed is None else check_seed(init_seed)
+    def derive(self):
         shapes = {FIRST: (self.width, self.dimension), SECOND: (self.output_dimension, self.width)}
         sizes = {FIRST: 1.0, SECOND: 1 / self.width}
-        self.teacher = {
+        teacher = {
             name: self._array(generator(self.seed, f"teacher {name}").normal(size=shape) * sizes[name])
             for name, shape in shapes.items()
         }
-        self.start = {
+        start = {
             name: self._array(generator(self.init_seed, name).normal(size=shape) * self.init_scale / np.sqrt(shape[0]))
             for name, shape in shapes.items()
         }
-        self.inputs, self.test_inputs = (
+        inputs, test_inputs = (
             self._array(generator(self.seed, f"{part} inputs").normal(size=(count, self.dimension)))
             for part, count in (("train", self.samples), ("test", self.test_samples))
         )
-        self.targets, self.test_targets = (network(self.teacher, x) for x in (self.inputs, self.test_inputs))
-        if not (self.targets != self.targets[0]).any() or not (self.test_targets != self.test_targets[0]).any():
+        targets, test_targets = network(teacher, inputs), network(teacher, test_inputs)
+        if not (targets != targets[0]).any() or not (test_targets != test_targets[0]).any():
             raise InputError(
                 f"with seed={self.seed} the teacher gives all {self.samples} samples one value, and an error has no "
                 "variance to be a share of: use another seed, more samples or more units"
             )
+        tests = {"test_inputs": test_inputs, "test_targets": test_targets}
+        data = {"teacher": teacher, "inputs": inputs, "targets": targets, **tests}
+        return {"slopes": self.sobolev > 0, "start": start, **data}
 
     def _array(self, values: np.ndarray) -> jax.Array:
         return jnp.asarray(np.asarray(values, self.precision))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_choice, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError, check_count
 from latebloom.problems.base import AbstractLinear
 
 FORMS = ("product", "difference")
@@ -41,46 +41,36 @@ class DiagonalNet(AbstractLinear):
     Appendices C and D.2, Figure 4.
     """
 
-    frequencies: int = eqx.field(static=True)
-    samples: int = eqx.field(static=True)
-    cosines: tuple[int, ...] = eqx.field(static=True)
-    sines: tuple[int, ...] = eqx.field(static=True)
-    form: str = eqx.field(static=True)
-    init_variance: float
-    seed: int
-    points: jax.Array = eqx.field(metadata=DERIVED)
-    design: jax.Array = eqx.field(metadata=DERIVED)
-    targets: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
-    start: jax.Array = eqx.field(metadata=DERIVED)
+    frequencies: int = fields.count(default=30, static=True, note="d, cosines and sines of the network")
+    samples: int = fields.count(default=12, static=True, note="n")
+    _: KW_ONLY
+    cosines: tuple[int, ...] = fields.own(
+        default=(0, 6), kind="numbers", static=True, note="frequencies of the cosines in the target"
+    )
+    sines: tuple[int, ...] = fields.own(
+        default=(21,), kind="numbers", static=True, note="frequencies of the sines in the target"
+    )
+    form: str = fields.choice(FORMS, default="product", static=True, note="u ⊙ v, or u ⊙ u - v ⊙ v")
+    init_variance: float = fields.number(default=0.1, least=0, note="of the entries of u and v at the start")
+    seed: int = fields.seed(default=0, note="draws samples and start")
+    points: jax.Array = fields.derived()
+    design: jax.Array = fields.derived()
+    targets: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
+    start: jax.Array = fields.derived()
 
-    def __init__(
-        self,
-        frequencies: int = 30,
-        samples: int = 12,
-        *,
-        cosines: Sequence[int] = (0, 6),
-        sines: Sequence[int] = (21,),
-        form: str = "product",
-        init_variance: float = 0.1,
-        seed: int = 0,
-    ):
-        self.frequencies = check_count("frequencies", frequencies)
-        self.samples = check_count("samples", samples)
-        self.cosines = _terms("cosines", cosines, least=0, most=self.frequencies)
-        self.sines = _terms("sines", sines, least=1, most=self.frequencies)
-        self.form = check_choice("form", form, FORMS)
-        self.init_variance = check_number("init_variance", init_variance, least=0)
-        self.seed = check_seed(seed)
+    def derive(self):
+        cosines = _terms("cosines", self.cosines, least=0, most=self.frequencies)
+        sines = _terms("sines", self.sines, least=1, most=self.frequencies)
         truth = np.zeros(self.dimension)
-        truth[list(self.cosines)] = 1.0
-        truth[[self.frequencies + k for k in self.sines]] = 1.0
+        truth[list(cosines)] = 1.0
+        truth[[self.frequencies + k for k in sines]] = 1.0
         points = np.sort(generator(self.seed, "samples").uniform(-DOMAIN, DOMAIN, size=self.samples))
         design = np.asarray(self._features(points)) / np.sqrt(self.samples)
         draw = generator(self.seed, "init").normal(size=(2, self.dimension))
-        self.points, self.truth, self.design = jnp.asarray(points), jnp.asarray(truth), jnp.asarray(design)
-        self.targets = jnp.asarray(design @ truth)
-        self.start = jnp.asarray(np.sqrt(self.init_variance) * draw)
+        start = np.sqrt(self.init_variance) * draw
+        arrays = {"points": points, "truth": truth, "design": design, "targets": design @ truth, "start": start}
+        return {"cosines": cosines, "sines": sines, **arrays}
 
     @property
     def dimension(self) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import equinox as eqx
+from dataclasses import KW_ONLY
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.seeds import generator
 from latebloom.problems.base import AbstractLinear
+from latebloom.problems.vector.sparse_recovery import check_sparsity
 
 
 class DiagonalRegression(AbstractLinear):
@@ -31,39 +32,24 @@ class DiagonalRegression(AbstractLinear):
     Appendix B.2.
     """
 
-    dimension: int = eqx.field(static=True)
-    samples: int = eqx.field(static=True)
-    sparsity: int
-    depth: int = eqx.field(static=True)
-    init_scale: float
-    seed: int
-    design: jax.Array = eqx.field(metadata=DERIVED)
-    targets: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
+    dimension: int = fields.count(default=60, static=True, note="d, entries of an input")
+    samples: int = fields.count(default=30, static=True, note="n")
+    sparsity: int = fields.count(default=3, note="s, entries of the truth that are not zero")
+    _: KW_ONLY
+    depth: int = fields.count(default=2, least=2, static=True, note="L")
+    init_scale: float = fields.number(default=1.0, above=0, note="α, every entry of u and v at the start")
+    seed: int = fields.seed(default=0, note="draws truth and samples")
+    design: jax.Array = fields.derived()
+    targets: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
 
-    def __init__(
-        self,
-        dimension: int = 60,
-        samples: int = 30,
-        sparsity: int = 3,
-        *,
-        depth: int = 2,
-        init_scale: float = 1.0,
-        seed: int = 0,
-    ):
-        self.dimension, self.samples = check_count("dimension", dimension), check_count("samples", samples)
-        self.sparsity = check_count("sparsity", sparsity)
-        if self.sparsity > self.dimension:
-            raise InputError(
-                f"sparsity={sparsity} is more than dimension={dimension}: use a sparsity between 1 and {dimension}"
-            )
-        self.depth = check_count("depth", depth, least=2)
-        self.init_scale, self.seed = check_number("init_scale", init_scale, above=0), check_seed(seed)
+    def derive(self):
+        check_sparsity(self.sparsity, self.dimension)
         truth, random = np.zeros(self.dimension), generator(self.seed, "truth")
         truth[random.permutation(self.dimension)[: self.sparsity]] = random.choice([-1.0, 1.0], size=self.sparsity)
         data = generator(self.seed, "samples").normal(size=(self.samples, self.dimension))
         design = np.sqrt(2 / self.samples) * data
-        self.design, self.truth, self.targets = jnp.asarray(design), jnp.asarray(truth), jnp.asarray(design @ truth)
+        return {"design": design, "truth": truth, "targets": design @ truth}
 
     def init(self) -> jax.Array:
         return jnp.full((2, self.dimension), self.init_scale, dtype=float)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.arrays import check_array
+from latebloom.core import fields
 from latebloom.core.seeds import check_seed, generator
 from latebloom.errors import InputError, check_count, check_number
 from latebloom.problems.base import AbstractLinear
@@ -25,24 +26,22 @@ class LinearRegression(AbstractLinear):
     Array([-1.,  1.], dtype=float64)
     """
 
-    design: jax.Array
-    targets: jax.Array
-    truth: jax.Array
-    start: jax.Array
+    design: jax.Array | Any = fields.array(ndim=2, note="X, a row a measurement")
+    targets: jax.Array | Any = fields.array(ndim=1, note="y")
+    _: KW_ONLY
+    truth: jax.Array | Any = fields.array(default=None, ndim=1, note="a*, if it is known")
+    start: jax.Array | Any = fields.array(default=None, alias="init", ndim=1, note="where training starts; None for 0")
 
-    def __init__(self, design: Any, targets: Any, *, truth: Any = None, init: Any = None):
-        design = check_array("design", design, ndim=2)
-        targets = check_array("targets", targets, ndim=1)
-        if len(targets) != len(design):
-            raise InputError(f"targets has {len(targets)} entries and design {len(design)} rows: give one target a row")
-        size = design.shape[1]
-        truth = np.full(size, np.nan) if truth is None else check_array("truth", truth, ndim=1)
-        init = np.zeros(size) if init is None else check_array("init", init, ndim=1)
-        for what, vector in (("truth", truth), ("init", init)):
+    def derive(self):
+        rows, size = self.design.shape
+        if len(self.targets) != rows:
+            raise InputError(f"targets has {len(self.targets)} entries and design {rows} rows: give one target a row")
+        truth = np.full(size, np.nan) if self.truth is None else self.truth
+        start = np.zeros(size) if self.start is None else self.start
+        for what, vector in (("truth", truth), ("init", start)):
             if len(vector) != size:
                 raise InputError(f"{what} has {len(vector)} entries and design {size} columns: give one a column")
-        self.design, self.targets = jnp.asarray(design), jnp.asarray(targets)
-        self.truth, self.start = jnp.asarray(truth), jnp.asarray(init)
+        return {"truth": truth, "start": start}
 
     @classmethod
     def random(

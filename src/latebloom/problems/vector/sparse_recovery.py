@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from functools import lru_cache
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.record import DERIVED
-from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_choice, check_count, check_number
+from latebloom.core import fields
+from latebloom.core.seeds import generator
+from latebloom.errors import InputError
 from latebloom.linalg.planted import orthonormal
-from latebloom.problems.base import AbstractLinear, check_snr
+from latebloom.problems.base import AbstractLinear
 
 BASES = ("random", "identity", "cosine")
 NORMALISATIONS = ("columns", "rows")
@@ -43,60 +43,31 @@ class SparseRecovery(AbstractLinear):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 3.1, Appendices F.1 and G.1.
     """
 
-    dimension: int = eqx.field(static=True)
-    sparsity: int
-    measurements: int = eqx.field(static=True)
-    signal_to_noise: float
-    coherence: float
-    normalise: str = eqx.field(static=True)
-    basis: str = eqx.field(static=True)
-    depth: int = eqx.field(static=True)
-    init_kind: str = eqx.field(static=True)
-    init_scale: float
-    seed: int
-    design: jax.Array = eqx.field(metadata=DERIVED)
-    targets: jax.Array = eqx.field(metadata=DERIVED)
-    truth: jax.Array = eqx.field(metadata=DERIVED)
-    noise: jax.Array = eqx.field(metadata=DERIVED)
-    start: jax.Array = eqx.field(metadata=DERIVED)
+    dimension: int = fields.count(default=100, static=True, note="n, entries of the vector")
+    sparsity: int = fields.count(default=5, note="s, entries of the truth that are not zero")
+    measurements: int = fields.count(default=30, static=True, note="N")
+    _: KW_ONLY
+    signal_to_noise: float = fields.number(default=1e8, above=0, infinite=True, note="E|a*|² / E|ξ|²; inf for no noise")
+    coherence: float = fields.number(default=0.0, least=0, most=1, note="τ, share of measurements from the basis")
+    normalise: str = fields.choice(NORMALISATIONS, default="columns", static=True, note="what has unit norm")
+    basis: str = fields.choice(BASES, default="random", static=True, note="Φ")
+    depth: int = fields.count(default=1, static=True, note="L, factors of the vector")
+    init_kind: str = fields.choice(INITS, default="gaussian", static=True, note="how the start is drawn")
+    init_scale: float = fields.number(default=1e-6, least=0, note="ζ, the size of the start")
+    seed: int = fields.seed(default=0, note="draws truth, measurements, noise and start")
+    design: jax.Array = fields.derived()
+    targets: jax.Array = fields.derived()
+    truth: jax.Array = fields.derived()
+    noise: jax.Array = fields.derived()
+    start: jax.Array = fields.derived()
 
-    def __init__(
-        self,
-        dimension: int = 100,
-        sparsity: int = 5,
-        measurements: int = 30,
-        *,
-        signal_to_noise: float = 1e8,
-        coherence: float = 0.0,
-        normalise: str = "columns",
-        basis: str = "random",
-        depth: int = 1,
-        init_kind: str = "gaussian",
-        init_scale: float = 1e-6,
-        seed: int = 0,
-    ):
-        self.dimension = check_count("dimension", dimension)
-        self.sparsity = check_count("sparsity", sparsity)
-        if self.sparsity > self.dimension:
-            raise InputError(
-                f"sparsity={sparsity} is more than dimension={dimension}: use a sparsity between 1 and {dimension}"
-            )
-        self.measurements = check_count("measurements", measurements)
-        self.signal_to_noise = check_snr(signal_to_noise)
-        self.coherence = check_number("coherence", coherence, least=0, most=1)
-        self.normalise = check_choice("normalise", normalise, NORMALISATIONS)
-        self.basis = check_choice("basis", basis, BASES)
-        self.depth = check_count("depth", depth)
-        self.init_kind = check_choice("init_kind", init_kind, INITS)
-        self.init_scale = check_number("init_scale", init_scale, least=0)
-        self.seed = check_seed(seed)
+    def derive(self):
+        check_sparsity(self.sparsity, self.dimension)
         basis_matrix = _basis(self.basis, self.dimension, self.seed)
         design = self._measurement_matrix(basis_matrix) @ basis_matrix
-        truth = self._draw_truth()
-        noise = self._draw_noise()
-        self.design, self.truth, self.noise = jnp.asarray(design), jnp.asarray(truth), jnp.asarray(noise)
-        self.targets = jnp.asarray(design @ truth + noise)
-        self.start = jnp.asarray(self._draw_start())
+        truth, noise = self._draw_truth(), self._draw_noise()
+        targets = design @ truth + noise
+        return {"design": design, "truth": truth, "noise": noise, "targets": targets, "start": self._draw_start()}
 
     def _measurement_matrix(self, basis_matrix: np.ndarray) -> np.ndarray:
         shape = (self.measurements, self.dimension)
@@ -153,6 +124,14 @@ class SparseRecovery(AbstractLinear):
     def support(self) -> jax.Array:
         """Which entries of the truth are non-zero."""
         return self.truth != 0
+
+
+def check_sparsity(sparsity: int, dimension: int) -> None:
+    """Refuses more non-zeros than there are entries."""
+    if sparsity > dimension:
+        raise InputError(
+            f"sparsity={sparsity} is more than dimension={dimension}: use a sparsity between 1 and {dimension}"
+        )
 
 
 @lru_cache(maxsize=8)  # a grid of problems shares its draws, and a QR decomposition is most of the cost of one

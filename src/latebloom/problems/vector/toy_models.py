@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.arrays import Params, check_array
-from latebloom.core.record import DERIVED
-from latebloom.errors import InputError, check_choice, check_number
+from latebloom.core import fields
+from latebloom.core.arrays import Params
+from latebloom.errors import InputError, check_number
 from latebloom.problems.base import AbstractLeastSquares, relative_norm
 
 SLOPE = 0.1  # of the leaky ReLU below zero
@@ -94,22 +93,27 @@ class ToyModel(AbstractLeastSquares):
     both readings are given.
     """
 
-    start: jax.Array
-    code: jax.Array = eqx.field(metadata=DERIVED)  # a leaf and not static: all kinds share one compiled program
-    target: jax.Array = eqx.field(metadata=DERIVED)
-    least_norm: jax.Array = eqx.field(metadata=DERIVED)
+    start: jax.Array | Any = fields.array(
+        default=None, alias="init", ndim=1, kw_only=True, note="where training starts; None for the figure's"
+    )
+    # A number, and a leaf: all kinds share one compiled program.
+    code: jax.Array | Any = fields.choice(
+        KINDS, default="curved", alias="kind", what="kind of toy model", note="which of the models"
+    )
+    target: jax.Array = fields.derived()
+    least_norm: jax.Array = fields.derived()
 
-    def __init__(self, kind: str = "curved", *, init: Any = None):
-        toy = KINDS[check_choice("kind of toy model", kind, KINDS)]
-        start = check_array("init", toy.start if init is None else init, ndim=1)
+    def derive(self):
+        kind: Any = self.code
+        toy = KINDS[kind]
+        start = np.asarray(toy.start if self.start is None else self.start)
         if len(start) != len(toy.start):
             raise InputError(
                 f"init has {len(start)} entries and the {kind} model {len(toy.start)} weights: give one a weight, "
                 f"e.g. {list(toy.start)}"
             )
-        self.code = jnp.asarray(list(KINDS).index(kind))
-        self.start, self.target = jnp.asarray(start), jnp.asarray(toy.target)
-        self.least_norm = jnp.asarray(toy.least_norm)
+        code, target = jnp.asarray(list(KINDS).index(kind)), jnp.asarray(toy.target)
+        return {"start": start, "code": code, "target": target, "least_norm": np.asarray(toy.least_norm)}
 
     @property
     def kind(self) -> str:

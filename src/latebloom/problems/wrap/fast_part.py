@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params
-from latebloom.errors import CapabilityError, InputError, check_number, unknown_name
+from latebloom.errors import CapabilityError, unknown_name
 from latebloom.penalties import L2, AbstractPenalty, OnParts
 from latebloom.problems.base import AbstractProblem
 from latebloom.problems.classifier import AbstractLabelled
+
+NOT_A_PROBLEM = "Faster takes a problem record, not {kind}: Faster(problem, 'second', 9)"
 
 
 class Faster(AbstractLabelled):
@@ -29,24 +31,19 @@ class Faster(AbstractLabelled):
     Source: "The Geometry of Grokking", Section 5.3: the second part is "the fast learning component".
     """
 
-    problem: AbstractProblem
-    part: str = eqx.field(static=True)
-    speed: float
+    problem: AbstractProblem = fields.record_of(AbstractProblem, NOT_A_PROBLEM, note="what is learned")
+    part: str = fields.own(static=True, kind="text", note="the name of the part that is faster")
+    speed: float = fields.number(above=0, note="κ, how many times as fast it is")
 
-    def __init__(self, problem: AbstractProblem, part: str, speed: float):
-        if not isinstance(problem, AbstractProblem):
-            raise InputError(
-                f"Faster takes a problem record, not {type(problem).__name__}: Faster(problem, 'second', 9)"
-            )
-        params = problem.init()
+    def derive(self):
+        params = self.problem.init()
         if not isinstance(params, dict):
             raise CapabilityError(
-                f"Faster needs parameters in a dictionary of parts; those of {problem!r} have no names"
+                f"Faster needs parameters in a dictionary of parts; those of {self.problem!r} have no names"
             )
-        if part not in params:
-            raise unknown_name("part", str(part), params)
-        self.problem, self.part = problem, part
-        self.speed = check_number("speed", speed, above=0)
+        if self.part not in params:
+            raise unknown_name("part", str(self.part), params)
+        return {}
 
     def original(self, params: Params) -> Params:
         """The problem's own parameters, from the coordinates."""

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.lax.linalg import cholesky
 from jax.scipy.linalg import cho_solve
 
+from latebloom.core import fields
 from latebloom.core.arrays import Params
-from latebloom.core.record import DERIVED
 from latebloom.core.threads import one_core
-from latebloom.errors import InputError, check_number
+from latebloom.errors import InputError
 from latebloom.linalg.gram import lower_gram
-from latebloom.problems.base import AbstractProblem
 from latebloom.problems.classifier import AbstractLabelled
 from latebloom.problems.last_layer import FIRST, SECOND, AbstractLinearInSecond, require_linear_in_second
 
@@ -61,14 +59,17 @@ class Isolated(AbstractLabelled):
     Source: "The Geometry of Grokking", Theorem 5.1, Equations 10 to 21.
     """
 
-    problem: AbstractLinearInSecond
-    weight_decay: float
-    ridge: float = eqx.field(metadata=DERIVED)
+    problem: AbstractLinearInSecond | Any = fields.own(
+        lambda _, problem: require_linear_in_second(problem, "Isolated"),
+        kind="record",
+        base=AbstractLinearInSecond,
+        note="linear in its second part",
+    )
+    weight_decay: float = fields.number(default=0.0, least=0, note="λ, in the gradient term λ w; 0 is the limit")
+    ridge: float = fields.derived()
 
-    def __init__(self, problem: AbstractProblem, weight_decay: float = 0.0):
-        self.problem = require_linear_in_second(problem, "Isolated")
-        self.weight_decay = check_number("weight_decay", weight_decay, least=0)
-        self.ridge = self.weight_decay / float(self.problem.weight)
+    def derive(self):
+        ridge = self.weight_decay / float(self.problem.weight)
         features = np.asarray(self.problem.features(self.init()))
         rows, units = features.shape
         if self.weight_decay == 0 and units < rows:
@@ -77,13 +78,14 @@ class Isolated(AbstractLabelled):
                 f"training samples: use a width of {rows} or more, or weight_decay=1e-3"
             )
         with one_core():
-            eigenvalues = np.linalg.eigvalsh(features @ features.T) + self.weight_decay / float(self.problem.weight)
+            eigenvalues = np.linalg.eigvalsh(features @ features.T) + ridge
         if not eigenvalues[0] > RANK_TOLERANCE * eigenvalues[-1]:
             raise InputError(
                 f"the features of the {rows} training samples are dependent (eigenvalues of HHᵀ + λ/weight from "
                 f"{eigenvalues[0]:.0e} to {eigenvalues[-1]:.0e}), and weight_decay={self.weight_decay:g} does not "
                 "make up for it: use more hidden units, leave out repeated samples, or raise weight_decay"
             )
+        return {"ridge": ridge}
 
     def init(self) -> Params:
         return self.problem.init()[FIRST]
