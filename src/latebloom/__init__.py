@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from latebloom import figures, flows, methods, oracles, penalties, probes, problems, theory
+    from latebloom import figures, flows, methods, oracles, penalties, probes, problems, theory, zero_loss
     from latebloom.engine.milestones import Milestones
     from latebloom.engine.outcome import Outcome
     from latebloom.engine.run import Run
@@ -38,6 +38,7 @@ _HOMES = {
     "theory": "latebloom.theory",
     "oracles": "latebloom.oracles",
     "figures": "latebloom.figures",
+    "zero_loss": "latebloom.zero_loss",
     "AcceleratedProximalGradient": "latebloom.methods",
     "GradientDescent": "latebloom.methods",
     "LabelNoise": "latebloom.methods",
@@ -112,6 +113,7 @@ __all__ = [
     "theory",
     "train",
     "train_batch",
+    "zero_loss",
 ]
 
 

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.oracles import least_squares, ridge
 from latebloom.problems import LinearRegression, SparseRecovery
 from latebloom.theory import (
     L2Iteration,
     distance_bound_thm36,
     error_floor_thm36,
-    least_squares,
     rate_thm36,
-    ridge,
 )
 
 STEPS = [0, 1, 2, 17, 300, 3000]

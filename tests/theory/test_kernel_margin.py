@@ -13,11 +13,11 @@ import latebloom as lb
 from latebloom.errors import CapabilityError, InputError
 from latebloom.linalg.nonnegative import nonnegative_quadratic
 from latebloom.linalg.tangent import tangent_features
-from latebloom.oracles import kernel_margin
+from latebloom.oracles import kernel_margin, max_kernel_margin, max_l2_margin
 from latebloom.probes import HomogeneousMargin, KktAngle
 from latebloom.problems import DiagonalClassifier, GaussianGap, LabelledPoints, ModularClassifier, SparseRecovery
 from latebloom.problems.networks.margins import margin_constraints
-from latebloom.theory import averaged_kkt, margin_kkt, max_kernel_margin, max_l2_margin
+from latebloom.theory import averaged_kkt, margin_kkt
 
 RATE = 0.01
 NET = ModularClassifier(5, 40, train_share=0.7, seed=2)

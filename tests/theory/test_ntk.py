@@ -110,7 +110,7 @@ def test_conjugate_gradients_agree_with_eigenvalues(monkeypatch):
 def test_kkt_residual_is_zero_at_the_end_of_weight_decay_and_not_before():
     problem = diagonal(init_scale=1.0)
     run = lb.flow(problem, weight_decay=1e-4, until=2e6, rtol=1e-4, atol=1e-12, probes=PROBES)
-    end, start = (float(lb.theory.kkt_residual(problem, point)) for point in (run.params, problem.init()))
+    end, start = (float(lb.zero_loss.kkt_residual(problem, point)) for point in (run.params, problem.init()))
     assert end < 1e-3
     assert run.final["train_error"] < 1e-3
     assert start > 0.5
@@ -128,7 +128,7 @@ def test_probes_measure_along_a_run():
     assert run["kernel_drift"][0] < 1e-15
     assert run["kernel_drift"][-1] < 0.1
     assert (np.diff(run["kernel_drift"][-50:]) > 0).all()
-    assert run["kkt_residual"][-1] == pytest.approx(float(lb.theory.kkt_residual(problem, run.params)), rel=1e-9)
+    assert run["kkt_residual"][-1] == pytest.approx(float(lb.zero_loss.kkt_residual(problem, run.params)), rel=1e-9)
 
 
 def test_sampled_drift_estimates_the_exact_one():

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from latebloom.errors import CapabilityError, InputError
-from latebloom.oracles import l1_interpolation
+from latebloom.oracles import basis_pursuit, l1_interpolation, lasso, least_squares, min_norm, recovers, ridge
 from latebloom.oracles.result import relative
 from latebloom.problems import LeastSquares, LinearRegression, SparseRecovery
-from latebloom.theory import basis_pursuit, lasso, least_squares, min_norm, recovers, ridge
 
 SMALL = {
     "sparse": SparseRecovery(30, 3, 15, seed=1),

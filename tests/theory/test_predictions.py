@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.oracles import least_squares
 from latebloom.problems import LeastSquares, LinearRegression, SparseRecovery
 from latebloom.theory import (
     L2Iteration,
@@ -16,7 +17,6 @@ from latebloom.theory import (
     generalisation_delay,
     is_r_cl,
     largest_stable_learning_rate,
-    least_squares,
     local_cl_constant,
     memorisation_radius_thm31,
     memorisation_step_thm31,

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.oracles import least_squares
 from latebloom.problems import LinearRegression, MatrixCompletion, MatrixRegression, MatrixSensing
-from latebloom.theory import generalisation_delay, largest_stable_learning_rate, least_squares
+from latebloom.theory import generalisation_delay, largest_stable_learning_rate
 from latebloom.theory.nuclear_subgradient import shrinking_steps, wedin_bound
 from latebloom.theory.thm34 import (
     conditions_thm34,

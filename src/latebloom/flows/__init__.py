@@ -8,11 +8,13 @@ from latebloom.flows.paths.l1 import l1_path
 from latebloom.flows.paths.nuclear import nuclear_path
 from latebloom.flows.paths.slow_path import SlowPath
 from latebloom.flows.slow.job import SlowFlowJob, slow_flow
+from latebloom.flows.slow.limit import LimitPoint, limit_map, limit_map_derivative
 
 __all__ = [
     "DualFlowJob",
     "DualForm",
     "FlowJob",
+    "LimitPoint",
     "RungeKuttaChebyshev",
     "SlowFlowJob",
     "SlowPath",
@@ -20,6 +22,8 @@ __all__ = [
     "flow",
     "flow_batch",
     "l1_path",
+    "limit_map",
+    "limit_map_derivative",
     "nuclear_path",
     "run_dual_flows",
     "run_flows",
