@@ -14,7 +14,7 @@ from latebloom.errors import CapabilityError, InputError
 from latebloom.linalg.nonnegative import nonnegative_quadratic
 from latebloom.linalg.tangent import tangent_features
 from latebloom.oracles import kernel_margin, max_kernel_margin, max_l2_margin
-from latebloom.probes import HomogeneousMargin, KktAngle
+from latebloom.probes import HomogeneousMargin, KKTAngle
 from latebloom.problems import DiagonalClassifier, GaussianGap, LabelledPoints, ModularClassifier, SparseRecovery
 from latebloom.problems.networks.margins import margin_constraints
 from latebloom.theory import averaged_kkt, margin_kkt
@@ -31,7 +31,7 @@ def found():
 @pytest.fixture(scope="module")
 def fitted():
     """A network that fits its training set, early and long after."""
-    probes = [KktAngle(), HomogeneousMargin()]
+    probes = [KKTAngle(), HomogeneousMargin()]
     early, late = lb.train_batch(NET, lb.LogLossDescent(RATE), steps=[1_400, 12_000], probes=probes)
     assert early.final["train_error"] == 0
     return early, late

@@ -3,7 +3,7 @@
 from latebloom.theory.closed_form import L2Iteration
 from latebloom.theory.conditions import Condition, conditions_thm31, largest_stable_learning_rate
 from latebloom.theory.incoherence import coherence, mutual_coherence, one_coherence
-from latebloom.theory.kkt import MarginKkt, averaged_kkt, margin_kkt
+from latebloom.theory.kkt import MarginKKT, averaged_kkt, margin_kkt
 from latebloom.theory.leverage import (
     Leverage,
     degrees_of_freedom,
@@ -69,7 +69,7 @@ __all__ = [
     "L2Iteration",
     "Leverage",
     "LocalCL",
-    "MarginKkt",
+    "MarginKKT",
     "Prediction",
     "RankNullSpaceBound",
     "RecoveryConstants",

@@ -44,7 +44,7 @@ def jobs(request: Request) -> dict[str, Job]:
     probes = (
         lb.probes.TrainLogLoss(),
         lb.probes.HomogeneousMargin(),
-        lb.probes.KktAngle(),
+        lb.probes.KKTAngle(),
         lb.probes.ZeroSumDefect("log_loss"),
     )
     options: Any = {"probes": probes, "memorised": NOTHING, "generalised": NOTHING, "records_per_decade": 120}

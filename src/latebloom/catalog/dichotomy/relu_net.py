@@ -83,7 +83,7 @@ def job(size: Size, net: Any, slow_time: float, *, weight_decay: float | None = 
         net,
         lb.L2(decay),
         slow_time / decay,
-        (lb.probes.KktAngle(), lb.probes.SoftmaxCollapse(), lb.probes.ZeroSumDefect()),
+        (lb.probes.KKTAngle(), lb.probes.SoftmaxCollapse(), lb.probes.ZeroSumDefect()),
         memorised=ALL_RIGHT,
         generalised=GENERALISED,
         learning_rate=LEARNING_RATE,
