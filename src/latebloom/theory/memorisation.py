@@ -79,8 +79,7 @@ def memorisation_step(problem: Any, learning_rate: float, penalty: Any) -> Predi
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Eq. 78 with p = 2; for matrices Theorem C.40.
     """
     descent = Descent.of(problem, learning_rate, penalty, "memorisation_step")
-    rho, start = descent.contraction, np.asarray(descent.problem.init())
-    away = float(np.linalg.norm(least_squares(descent.problem, start).solution - start))
+    rho, away = descent.contraction, _row_distance(descent)
     drift = descent.learning_rate * descent.strength
     step = _contraction_steps(rho, away, drift * descent.subgradient_norm)
     printed = _contraction_steps(rho, away, drift * descent.printed_norm)
@@ -116,6 +115,15 @@ def memorisation_radius(problem: Any, learning_rate: float, penalty: Any, *, as_
         return math.inf
     norm = descent.printed_norm if as_printed else descent.subgradient_norm
     return 2 * descent.learning_rate * descent.strength * norm / (1 - descent.contraction)
+
+
+def _row_distance(descent: Descent) -> float:
+    """`|P_row(a_0 - â)|`; each norm keeps the order of operations that its printed numbers were made with."""
+    problem, start = descent.problem, np.asarray(descent.problem.init())
+    if descent.shape is None:
+        away = (start - least_squares(problem).solution).ravel()
+        return float(np.linalg.norm(descent.spectrum.row_part(away)))
+    return float(np.linalg.norm(least_squares(problem, problem.init()).solution - start))
 
 
 def _contraction_steps(rho: float, away: float, drift: float) -> float:
