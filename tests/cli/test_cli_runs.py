@@ -21,7 +21,7 @@ def test_run_keeps_what_it_did(latebloom, stored):
     (listed,) = latebloom("runs", "list", "--json").json
     assert listed["id"] == stored
     assert {"id", "configuration", "milestones", "outcome", "final"} <= set(listed)
-    assert listed["configuration"]["penalty"] == "l1[strength=1e-05]"
+    assert listed["configuration"]["dynamics"]["penalty"] == "l1[strength=1e-05]"
     assert listed["outcome"] == "finished"
     assert {"step", "time", "bracket"} <= set(listed["milestones"]["memorised"])
     assert listed["milestones"]["generalised"] is None
@@ -58,7 +58,7 @@ def test_export_and_delete(latebloom, stored, tmp_path):
         (("run", "sparse_recovery", "--penalty", "l1[strength=nan]"), "strength"),
         (("run", "sparse_recovery", "--penalty", "l3[1]"), "did you mean"),
         (("run", "sparse_recovery", "--method", "proximal_gradient[0.1]", "--probe", "gradient_ratio"), "penalty"),
-        (("run", "sparse_recovery", "--until", "generalized"), "did you mean 'generalised'"),
+        (("run", "sparse_recovery", "--stop-at", "generalized"), "did you mean 'generalised'"),
         (("run", "sparse_recovery", "--steps", "-5"), "steps"),
         (("runs", "show", "zzzz"), "zzzz"),
         (("bench", "sparse-stp"), "did you mean 'sparse-step'"),

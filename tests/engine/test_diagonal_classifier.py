@@ -110,7 +110,7 @@ def test_the_columns_of_a_dual_flow_are_those_of_the_probes():
     run = lb.flow(problem, solver="dual", weight_decay=0.02, time=50.0, progress=False)
     layers = DualForm(problem, 0.02).layers(run["dual"][-1:], run["time"][-1:])
     params = jnp.stack([layers[0][0], layers[1][0]])
-    for probe in (lb.probes.NormalisedMargin(1), lb.probes.NormalisedMargin(2), lb.probes.KktAngle()):
+    for probe in (lb.probes.NormalisedMargin(1), lb.probes.NormalisedMargin(2), lb.probes.KKTAngle()):
         assert run.final[probe.column] == pytest.approx(float(probe.measure(problem, None, params)), rel=1e-9)
     assert run.final["l2_norm"] == pytest.approx(float(jnp.linalg.norm(params)))
     assert run.final["log_train_loss"] == pytest.approx(np.log(run.final["train_loss"]))

@@ -9,7 +9,7 @@ import pytest
 
 import latebloom as lb
 from latebloom.errors import InputError, LatebloomWarning, UnknownNameError
-from latebloom.probes import KktAngle, TestAccuracy, TrainAccuracy
+from latebloom.probes import KKTAngle, TestAccuracy, TrainAccuracy
 from latebloom.problems import ModularClassifier, ModularTable
 from latebloom.problems.losses import cross_entropy
 from latebloom.theory import homogeneity_degree
@@ -67,7 +67,7 @@ def test_slope_of_a_tiny_loss():
 def test_degree(problem, params):
     assert homogeneity_degree(problem, params) == pytest.approx(2, abs=1e-12)
     assert problem.degree == 2
-    assert 0 <= float(KktAngle().measure(problem, None, params)) <= 2
+    assert 0 <= float(KKTAngle().measure(problem, None, params)) <= 2
 
 
 def test_answers_are_counted(problem, params):

@@ -12,7 +12,9 @@ from latebloom.errors import InputError, UnknownNameError
 
 @pytest.fixture(scope="module")
 def run():
-    return lb.train(sparse(), lb.GradientDescent(0.1), lb.L1(1e-4), steps=2_000, memorised_at=0.05, probes=[lb.probes.Components()])
+    return lb.train(
+        sparse(), lb.GradientDescent(0.1), lb.L1(1e-4), steps=2_000, memorised_at=0.05, probes=[lb.probes.Components()]
+    )
 
 
 @pytest.fixture(scope="module")

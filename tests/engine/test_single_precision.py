@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom import theory
+from latebloom import flows, theory
 from latebloom.errors import CapabilityError
 from latebloom.zero_loss.set import kkt_residual
 
@@ -22,7 +22,7 @@ DOUBLE = lb.problems.TeacherStudent(4, 6, samples=10, precision="float64")
         ("KKTResidual", lambda p: lb.train(p, lb.GradientDescent(0.1), steps=1, probes=[lb.probes.KKTResidual()])),
         ("DistanceToZeroLoss", lambda p: lb.probes.DistanceToZeroLoss().check(p, None)),
         ("the zero-loss set", lambda p: kkt_residual(p, p.init())),
-        ("limit_map", theory.limit_map),
+        ("limit_map", flows.limit_map),
         ("kernel_regime", theory.kernel_regime),
         ("solver='tsit5'", lambda p: lb.flow(p, weight_decay=1e-2, time=1.0, solver="tsit5")),
         ("solver='kvaerno5'", lambda p: lb.flow(p, weight_decay=1e-2, time=1.0, solver="kvaerno5")),

@@ -144,7 +144,7 @@ def test_other_solvers_agree(solver):
     problem = regression()
     run = flow(problem, solver=solver, rtol=1e-7, atol=1e-10)
     assert run.outcome.ending is Ending.FINISHED
-    assert run.configuration["solver"] == solver
+    assert run.configuration["dynamics"]["solver"] == solver
     assert gap(run, problem) < 1e-5
     ours = flow(problem, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(run.params, ours.params, rtol=0, atol=1e-5)

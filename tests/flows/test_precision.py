@@ -32,7 +32,7 @@ def test_single_precision_is_double_precision_to_the_tolerance():
         for kind in ("float64", "float32")
     }
     single, double = runs["float32"], runs["float64"]
-    assert single.configuration["precision"] == "float32"
+    assert single.configuration["dynamics"]["precision"] == "float32"
     assert {leaf.dtype for leaf in single.params.values()} == {np.dtype("float32")}
     assert {leaf.dtype for leaf in double.params.values()} == {np.dtype("float64")}
     np.testing.assert_allclose(single["l2_norm"], double["l2_norm"], rtol=1e-3)

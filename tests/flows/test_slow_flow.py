@@ -110,7 +110,7 @@ def test_a_hyperbola_is_the_closed_form():
 def test_starting_the_closed_form_elsewhere_would_be_seen():
     """The start is Φ(w0), the end of the flow, and not the point of the set that is nearest to w0."""
     run = slow_flow(HYPERBOLA, probes=[Trajectory()], rtol=1e-7)
-    nearest = lb.theory.retraction(HYPERBOLA, HYPERBOLA.init())
+    nearest = lb.zero_loss.retraction(HYPERBOLA, HYPERBOLA.init())
     assert np.linalg.norm(run["parameters"][0] - nearest) > 1e-3
 
 
@@ -193,7 +193,7 @@ def test_a_limit_of_low_rank_is_the_minimum_nuclear_norm():
     matrix = np.asarray(problem.end_to_end(run.params))
     assert np.linalg.norm(matrix - answer.solution) < 2e-2 * np.linalg.norm(answer.solution)
     unravel = ravel_pytree(problem.init())[1]
-    first, last = (float(lb.theory.kkt_residual(problem, unravel(run["parameters"][row]))) for row in (0, -1))
+    first, last = (float(lb.zero_loss.kkt_residual(problem, unravel(run["parameters"][row]))) for row in (0, -1))
     assert last < 1e-2 * first
     assert run["train_error"][-1] < 1e-9
 

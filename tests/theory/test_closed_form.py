@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.oracles import least_squares, ridge
 from latebloom.problems import LinearRegression, SparseRecovery
 from latebloom.theory import (
     L2Iteration,
-    distance_bound_thm36,
-    error_floor_thm36,
-    least_squares,
-    rate_thm36,
-    ridge,
+    ridge_error_floor,
 )
 
 STEPS = [0, 1, 2, 17, 300, 3000]
@@ -105,23 +102,23 @@ def test_theorem_36_bound_holds_and_is_tight_late():
     iteration = L2Iteration(problem, 0.1, 1e-3)
     steps = np.array([0, 10, 1000, 30_000])
     distance = np.linalg.norm(iteration.at(steps) - iteration.limit, axis=1)
-    bound = distance_bound_thm36(problem, 0.1, 1e-3, steps=steps)
+    bound = L2Iteration(problem, 0.1, 1e-3).distance_bound(steps)
     assert (distance <= bound * (1 + 1e-12)).all()
     slope = np.log(distance[3] / distance[2]) / (steps[3] - steps[2])
-    assert slope == pytest.approx(np.log(rate_thm36(problem, 0.1, 1e-3)), rel=1e-3)
+    assert slope == pytest.approx(np.log(L2Iteration(problem, 0.1, 1e-3).rate), rel=1e-3)
 
 
 def test_theorem_36_rate_is_the_spectral_norm():
     problem = LinearRegression.random(features=20, samples=8, seed=3)
     design = np.asarray(problem.design)
     matrix = np.eye(20) - 0.3 * (design.T @ design + 0.2 * np.eye(20))
-    assert rate_thm36(problem, 0.3, 0.2) == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-12)
-    assert rate_thm36(problem, 0.1, 0.0) == 1.0
+    assert L2Iteration(problem, 0.3, 0.2).rate == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-12)
+    assert L2Iteration(problem, 0.1, 0.0).rate == 1.0
 
 
 def test_theorem_36_floor_holds_and_is_attained_without_noise():
     problem = SparseRecovery(signal_to_noise=np.inf, seed=1)
-    floor = error_floor_thm36(problem)
+    floor = ridge_error_floor(problem)
     errors = [np.linalg.norm(ridge(problem, decay).solution - problem.truth) for decay in (1.0, 1e-2, 1e-8)]
     assert min(errors) >= floor * (1 - 1e-12)
     assert errors[-1] == pytest.approx(floor, rel=1e-8)
@@ -139,7 +136,7 @@ def test_bad_input_is_refused():
             L2Iteration(problem, 0.1, 0.1).at(steps)
     with pytest.raises(CapabilityError, match="L2Iteration needs a problem that is linear in its parameters"):
         L2Iteration(SparseRecovery(depth=2), 0.1, 0.1)
-    with pytest.raises(InputError, match="error_floor_thm36 compares with the truth and the problem has none"):
-        error_floor_thm36(problem)
-    with pytest.raises(InputError, match="weight_decay=0 is not allowed"):
-        distance_bound_thm36(problem, 0.1, 0, steps=[1])
+    with pytest.raises(InputError, match="ridge_error_floor compares with the truth and the problem has none"):
+        ridge_error_floor(problem)
+    with pytest.raises(InputError, match=r"weight_decay=0\.0 is not allowed"):
+        L2Iteration(problem, 0.1, 0).distance_bound([1])

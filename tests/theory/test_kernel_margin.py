@@ -13,11 +13,11 @@ import latebloom as lb
 from latebloom.errors import CapabilityError, InputError
 from latebloom.linalg.nonnegative import nonnegative_quadratic
 from latebloom.linalg.tangent import tangent_features
-from latebloom.oracles import kernel_margin
-from latebloom.probes import HomogeneousMargin, KktAngle
+from latebloom.oracles import kernel_margin, max_kernel_margin, max_l2_margin
+from latebloom.probes import HomogeneousMargin, KKTAngle
 from latebloom.problems import DiagonalClassifier, GaussianGap, LabelledPoints, ModularClassifier, SparseRecovery
 from latebloom.problems.networks.margins import margin_constraints
-from latebloom.theory import averaged_kkt, margin_kkt, max_kernel_margin, max_l2_margin
+from latebloom.theory import averaged_kkt, margin_kkt
 
 RATE = 0.01
 NET = ModularClassifier(5, 40, train_share=0.7, seed=2)
@@ -31,7 +31,7 @@ def found():
 @pytest.fixture(scope="module")
 def fitted():
     """A network that fits its training set, early and long after."""
-    probes = [KktAngle(), HomogeneousMargin()]
+    probes = [KKTAngle(), HomogeneousMargin()]
     early, late = lb.run([lb.TrainJob(NET, lb.LogLossDescent(RATE), steps=n, probes=probes) for n in (1_400, 12_000)])
     assert early.final["train_error"] == 0
     return early, late

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from latebloom.errors import InputError
 from latebloom.linalg.planted import assembled, low_rank_factors
-from latebloom.theory.leverage import (
+from latebloom.theory import (
     degrees_of_freedom,
     expected_samples,
     leverage_scores,

@@ -10,7 +10,8 @@ import pytest
 import latebloom as lb
 from latebloom.catalog.geometry.phases import fast_path
 from latebloom.errors import InputError
-from latebloom.theory import junction_time, limit_map, limit_map_derivative
+from latebloom.flows import limit_map, limit_map_derivative
+from latebloom.theory import junction_time
 
 
 def product(w):

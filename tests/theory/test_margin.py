@@ -8,8 +8,9 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.oracles import max_l1_margin, max_l2_margin
 from latebloom.problems import DiagonalClassifier, GaussianGap, LabelledPoints, LinearRegression, SparseSigns
-from latebloom.theory import fit_transition, homogeneity_degree, max_l1_margin, max_l2_margin, transition_time
+from latebloom.theory import fit_transition, homogeneity_degree, transition_time
 
 CASES = {
     "sparse": SparseSigns(120, 30, test_samples=1, seed=1),

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from latebloom.errors import CapabilityError, InputError
-from latebloom.oracles import l1_interpolation
+from latebloom.oracles import basis_pursuit, l1, lasso, least_squares, min_norm, recovers, ridge
 from latebloom.oracles.result import relative
 from latebloom.problems import LeastSquares, LinearRegression, SparseRecovery
-from latebloom.theory import basis_pursuit, lasso, least_squares, min_norm, recovers, ridge
 
 SMALL = {
     "sparse": SparseRecovery(30, 3, 15, seed=1),
@@ -109,9 +108,9 @@ def test_independent_the_linear_program_agrees_with_the_path():
     for seed in range(5):
         problem = SparseRecovery(60, 4, 20, seed=seed)
         design, targets = arrays(problem)
-        rows, values, back, _ = l1_interpolation._orthonormal_rows(design, targets)
-        path = l1_interpolation._by_path(design, targets, rows, values, back)
-        program = l1_interpolation._by_linear_program(design, targets, rows, values, back)
+        rows, values, back, _ = l1._orthonormal_rows(design, targets)
+        path = l1._by_path(design, targets, rows, values, back)
+        program = l1._by_linear_program(design, targets, rows, values, back)
         np.testing.assert_allclose(path.solution, program.solution, atol=1e-11)
         assert program.gap < 1e-12
 
@@ -120,7 +119,7 @@ def test_the_linear_program_takes_over_when_the_path_is_not_certified(monkeypatc
     problem = SMALL["sparse"]
     right = basis_pursuit(problem)
     broken = lambda rows, values, strength: (np.ones(30), np.ones(1), np.zeros(30))  # noqa: E731
-    monkeypatch.setattr(l1_interpolation, "follow_lasso_path", broken)
+    monkeypatch.setattr(l1, "follow_lasso_path", broken)
     result = basis_pursuit(problem)
     assert result.method == "linear program (HiGHS)"
     np.testing.assert_allclose(result.solution, right.solution, atol=1e-11)
@@ -128,8 +127,8 @@ def test_the_linear_program_takes_over_when_the_path_is_not_certified(monkeypatc
 
 def test_an_uncertified_point_is_not_called_solved(monkeypatch):
     broken = lambda rows, values, strength: (np.ones(30), np.ones(1), np.zeros(30))  # noqa: E731
-    monkeypatch.setattr(l1_interpolation, "follow_lasso_path", broken)
-    monkeypatch.setattr(l1_interpolation, "LARGEST_PROGRAM", 10)
+    monkeypatch.setattr(l1, "follow_lasso_path", broken)
+    monkeypatch.setattr(l1, "LARGEST_PROGRAM", 10)
     result = basis_pursuit(SMALL["sparse"])
     assert not result.solved
     assert "no optimum was certified" in result.message

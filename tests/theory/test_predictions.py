@@ -7,24 +7,25 @@ import numpy as np
 import pytest
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.oracles import least_squares
+from latebloom.penalties import L1, L2
 from latebloom.problems import LeastSquares, LinearRegression, SparseRecovery
 from latebloom.theory import (
     L2Iteration,
     cl_constant_linear,
     coherence,
-    conditions_thm31,
+    conditions,
+    delay_estimate,
     generalisation_delay,
     is_r_cl,
     largest_stable_learning_rate,
-    least_squares,
     local_cl_constant,
-    memorisation_radius_thm31,
-    memorisation_step_thm31,
+    memorisation_radius,
+    memorisation_step,
     memorisation_time,
     mutual_coherence,
     one_coherence,
     smallest_cl_radius,
-    uniform_delay,
 )
 
 PRODUCT = LeastSquares(lambda w: jnp.array([w[0] * w[1] - 1.0]), jnp.array([1.0, 2.0]))
@@ -59,8 +60,8 @@ def test_closed_form_memorisation_time():
 def test_theorem_31_radius_is_reached_by_its_step_and_kept():
     problem = SparseRecovery(seed=0)
     learning_rate, strength = 0.1, 1e-5
-    step = memorisation_step_thm31(problem, learning_rate, strength).step
-    radius = memorisation_radius_thm31(problem, learning_rate, strength)
+    step = memorisation_step(problem, learning_rate, L1(strength)).step
+    radius = memorisation_radius(problem, learning_rate, L1(strength))
     design = np.asarray(problem.design)
     rows = np.linalg.pinv(design) @ design
     centre = least_squares(problem).solution
@@ -70,37 +71,37 @@ def test_theorem_31_radius_is_reached_by_its_step_and_kept():
     assert away[0] > radius
     # As printed, on the whole space, the same radius fails: the kernel part leaves â, which is the generalisation.
     far = list(subgradient_loop(problem, learning_rate, 1e-3, 3000))[-1]
-    assert np.linalg.norm(far - centre) > memorisation_radius_thm31(problem, learning_rate, 1e-3) / 2
+    assert np.linalg.norm(far - centre) > memorisation_radius(problem, learning_rate, L1(1e-3)) / 2
 
 
 def test_theorem_31_as_printed_is_infinite_exactly_when_there_is_a_kernel():
     wide, tall = LinearRegression.random(samples=30), LinearRegression.random(features=10, samples=30)
-    assert memorisation_step_thm31(wide, 0.1, 1e-5).as_printed == np.inf
-    assert memorisation_radius_thm31(wide, 0.1, 1e-5, as_printed=True) == np.inf
-    prediction = memorisation_step_thm31(tall, 0.1, 1e-5)
+    assert memorisation_step(wide, 0.1, L1(1e-5)).as_printed == np.inf
+    assert memorisation_radius(wide, 0.1, L1(1e-5), as_printed=True) == np.inf
+    prediction = memorisation_step(tall, 0.1, L1(1e-5))
     assert prediction.as_printed == prediction.step
-    radius = memorisation_radius_thm31(tall, 0.1, 1e-5)
-    assert memorisation_radius_thm31(tall, 0.1, 1e-5, as_printed=True) == radius
+    radius = memorisation_radius(tall, 0.1, L1(1e-5))
+    assert memorisation_radius(tall, 0.1, L1(1e-5), as_printed=True) == radius
 
 
 def test_closed_form_delays():
     problem = SparseRecovery(seed=0)
     away = least_squares(problem, problem.init()).solution - np.asarray(problem.truth)
-    delay = generalisation_delay(problem, 0.1, 1e-5, eta=0.25)
+    delay = generalisation_delay(problem, 0.1, L1(1e-5), eta=0.25)
     assert delay.step == pytest.approx(away @ away / (0.1 * 1e-5 * 0.25))
-    assert uniform_delay(problem, 0.1, 1e-5).step == pytest.approx(np.abs(away).max() / 1e-6)
-    assert generalisation_delay(problem, 0.1, 1e-5, eta=0.25, params=problem.truth).step == 0
-    doubled = generalisation_delay(problem, 0.2, 1e-5, eta=0.25)
+    assert delay_estimate(problem, 0.1, L1(1e-5)).step == pytest.approx(np.abs(away).max() / 1e-6)
+    assert generalisation_delay(problem, 0.1, L1(1e-5), eta=0.25, params=problem.truth).step == 0
+    doubled = generalisation_delay(problem, 0.2, L1(1e-5), eta=0.25)
     assert doubled.time == pytest.approx(delay.time)
     assert doubled.step == pytest.approx(delay.step / 2)
 
 
-def test_published_uniform_delay_is_of_the_order_of_fig_3():
-    assert 1e4 < uniform_delay(SparseRecovery(seed=0), 0.1, 1e-5).step < 1e6  # t2 is about 1e5
+def test_published_delay_estimate_is_of_the_order_of_fig_3():
+    assert 1e4 < delay_estimate(SparseRecovery(seed=0), 0.1, L1(1e-5)).step < 1e6  # t2 is about 1e5
 
 
 def test_conditions_at_the_settings_of_fig_3():
-    found = {c.name: c for c in conditions_thm31(SparseRecovery(seed=0), 0.1, 1e-5)}
+    found = {c.name: c for c in conditions(SparseRecovery(seed=0), 0.1, L1(1e-5))}
     assert found["learning_rate"].holds
     assert found["strength"].holds
     problem = SparseRecovery(seed=0)
@@ -114,13 +115,13 @@ def test_conditions_at_the_settings_of_fig_3():
 def test_conditions_fail_where_they_should():
     problem = SparseRecovery(seed=0)
     most = largest_stable_learning_rate(problem)
-    held = [conditions_thm31(problem, factor * most, 1e-5)[0].holds for factor in (0.999, 1.001)]
+    held = [conditions(problem, factor * most, L1(1e-5))[0].holds for factor in (0.999, 1.001)]
     assert held == [True, False]
     largest = np.linalg.norm(problem.design, 2) ** 2 / 10
-    assert [conditions_thm31(problem, 0.1, f * largest)[1].holds for f in (0.999, 1.001)] == [True, False]
-    assert not conditions_thm31(problem, 0.1, 1e-5, noise_constant=1e-12)[2].holds
+    assert [conditions(problem, 0.1, L1(f * largest))[1].holds for f in (0.999, 1.001)] == [True, False]
+    assert not conditions(problem, 0.1, L1(1e-5), noise_constant=1e-12)[2].holds
     blind = LinearRegression([[1.0, 0.0]], [1.0])
-    assert conditions_thm31(blind, 0.1, 1e-5)[2].holds is None
+    assert conditions(blind, 0.1, L1(1e-5))[2].holds is None
 
 
 def test_the_largest_stable_learning_rate_is_where_descent_turns():
@@ -197,16 +198,18 @@ def test_the_coherence_of_a_problem_is_one_at_tau_one():
 
 def test_bad_input_is_refused():
     problem = LinearRegression([[1.0, 0.0]], [1.0])
-    with pytest.raises(InputError, match="uniform_delay compares with the truth and the problem has none"):
-        uniform_delay(problem, 0.1, 1e-5)
+    with pytest.raises(InputError, match="delay_estimate compares with the truth and the problem has none"):
+        delay_estimate(problem, 0.1, L1(1e-5))
     with pytest.raises(InputError, match="learning_rate=3 is not allowed: descent diverges"):
-        memorisation_step_thm31(problem, 3.0, 1e-5)
+        memorisation_step(problem, 3.0, L1(1e-5))
+    with pytest.raises(CapabilityError, match="conditions knows the penalties L1 and NuclearNorm; L2"):
+        conditions(problem, 0.1, L2(1e-5))
     with pytest.raises(InputError, match="cl_constant is not known for LeastSquares"):
         memorisation_time(PRODUCT, 0.1, tolerance=1e-3)
     with pytest.raises(InputError, match="eta=0 is not allowed"):
-        generalisation_delay(SparseRecovery(), 0.1, 1e-5, eta=0)
+        generalisation_delay(SparseRecovery(), 0.1, L1(1e-5), eta=0)
     with pytest.raises(InputError, match=r"params has shape \(3,\)"):
-        generalisation_delay(SparseRecovery(), 0.1, 1e-5, eta=1, params=np.zeros(3))
+        generalisation_delay(SparseRecovery(), 0.1, L1(1e-5), eta=1, params=np.zeros(3))
     with pytest.raises(CapabilityError, match="cl_constant_linear needs a problem that is linear"):
         cl_constant_linear(SparseRecovery(depth=2))
     with pytest.raises(InputError, match="matrix has a zero column, number 1"):

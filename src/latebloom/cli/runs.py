@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,8 +49,8 @@ def show(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
         out.print(f"{document['sentence']}; {_milestones(item.summary)}", soft_wrap=True)
     for part in ("configuration", "final"):
         out.print(f"\n{part}")
-        for name, value in (document[part] or {}).items():
-            out.print(f"  {name:<20} {value}", soft_wrap=True)
+        for name, value in _flat(document[part] or {}):
+            out.print(f"  {name:<26} {value}", soft_wrap=True)
 
 
 @app.command()
@@ -103,10 +104,20 @@ def _milestones(summary: dict[str, Any]) -> Milestones:
     return from_stored(summary["milestones"])
 
 
+def _flat(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """The entries of a dictionary, those of dictionaries inside it by their path."""
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield above + name, value
+
+
 def _title(configuration: dict[str, Any]) -> str:
     if "study" in configuration:
         return f"study: {configuration['study']} ({configuration.get('experiment', '')})"
-    return " ".join(str(configuration[part]) for part in ("problem", "method", "penalty") if configuration.get(part))
+    dynamics = configuration.get("dynamics", {})
+    return " ".join(str(dynamics[part]) for part in ("problem", "method", "penalty") if dynamics.get(part))
 
 
 def _first_step(summary: dict[str, Any], name: str) -> str:

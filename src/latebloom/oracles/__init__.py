@@ -1,8 +1,7 @@
 """Where theory says a phase ends, each answer with a certificate at the returned point."""
 
 from latebloom.oracles.kernel_margin import KernelMarginResult, max_kernel_margin
-from latebloom.oracles.l1_interpolation import basis_pursuit
-from latebloom.oracles.l1_regression import lasso
+from latebloom.oracles.l1 import basis_pursuit, lasso
 from latebloom.oracles.l2 import least_squares, min_norm, ridge
 from latebloom.oracles.margin import MarginResult, max_l1_margin, max_l2_margin
 from latebloom.oracles.nuclear.minimum import NuclearResult, min_nuclear_norm

@@ -22,9 +22,9 @@ class OracleResult:
     - `certificate`: what `gap` measures. `method`: how the solution was found.
     - `infeasibility`: `|X a - y| / |y|`, for the oracles that constrain it; NaN for the others.
 
-    >>> import latebloom.theory as theory
+    >>> from latebloom.oracles import min_norm
     >>> from latebloom.problems import LinearRegression
-    >>> theory.min_norm(LinearRegression([[1.0, 1.0]], [2.0])).solution
+    >>> min_norm(LinearRegression([[1.0, 1.0]], [2.0])).solution
     array([1., 1.])
     """
 
@@ -64,10 +64,10 @@ def shaped(problem: AbstractLinear, solution: np.ndarray) -> np.ndarray:
 def recovers(result: OracleResult, truth: Any, *, tolerance: float = 1e-6) -> bool:
     """Whether the oracle's point is the truth: `|a - a*| <= tolerance |a*|`.
 
-    >>> import latebloom.theory as theory
+    >>> from latebloom.oracles import basis_pursuit, min_norm
     >>> from latebloom.problems import LinearRegression
     >>> problem = LinearRegression([[1.0, 2.0]], [2.0], truth=[0.0, 1.0])
-    >>> recovers(theory.basis_pursuit(problem), problem.truth), recovers(theory.min_norm(problem), problem.truth)
+    >>> recovers(basis_pursuit(problem), problem.truth), recovers(min_norm(problem), problem.truth)
     (True, False)
     """
     tolerance = check_number("tolerance", tolerance, above=0)

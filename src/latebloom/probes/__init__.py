@@ -20,7 +20,7 @@ from latebloom.probes.function import FunctionValues, Kinks
 from latebloom.probes.gradient_ratio import GradientRatio
 from latebloom.probes.health import SoftmaxCollapse, ZeroSumDefect
 from latebloom.probes.kernel import KernelDrift
-from latebloom.probes.margin import DirectionCosine, HomogeneousMargin, KktAngle, NormalisedMargin
+from latebloom.probes.margin import DirectionCosine, HomogeneousMargin, KKTAngle, NormalisedMargin
 from latebloom.probes.matrix import (
     EffectiveRank,
     LayerBalance,
@@ -60,10 +60,10 @@ __all__ = [
     "FunctionValues",
     "GradientRatio",
     "HomogeneousMargin",
+    "KKTAngle",
     "KKTResidual",
     "KernelDrift",
     "Kinks",
-    "KktAngle",
     "LayerBalance",
     "Norm",
     "NormalisedMargin",

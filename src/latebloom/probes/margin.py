@@ -94,7 +94,7 @@ class HomogeneousMargin(AbstractProbe):
         return jnp.min(margin_constraints(problem, "HomogeneousMargin")(unit))
 
 
-class KktAngle(AbstractProbe):
+class KKTAngle(AbstractProbe):
     """`1 - cos(θ, -∇F)`: zero if the parameters are a non-negative combination of the gradients of the margins.
 
     At a KKT point of `min |θ|²` with all margins at least one (R1), θ is such a combination; the loss gives the
@@ -103,14 +103,18 @@ class KktAngle(AbstractProbe):
 
     >>> from latebloom.problems import DiagonalClassifier, LabelledPoints
     >>> problem = DiagonalClassifier(LabelledPoints([[3.0, 0.0]], [1]))
-    >>> float(KktAngle().measure(problem, None, jnp.array([[0.5, 0.0], [0.0, 0.0]])))
+    >>> float(KKTAngle().measure(problem, None, jnp.array([[0.5, 0.0], [0.0, 0.0]])))
     0.0
 
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", (R1), Theorem 3.5.
     """
 
+    @classmethod
+    def name(cls) -> str:
+        return "kkt_angle"
+
     def check(self, problem, penalty):
-        require_degree(problem, "KktAngle")
+        require_degree(problem, "KKTAngle")
 
     def measure(self, problem, penalty, params):
         gradient = jax.grad(problem.log_loss)(params) if problem.has_log_loss else problem.gradient(params)

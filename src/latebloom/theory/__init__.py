@@ -1,34 +1,21 @@
-"""What theory says: where a phase ends (oracles), when (predictions), and under which conditions."""
+"""What theory says: when it memorises and generalises, under which conditions, and whether it can be recovered."""
 
-from latebloom import oracles
-from latebloom.flows.slow.limit import LimitPoint, limit_map, limit_map_derivative
-from latebloom.linalg.spectrum import Spectrum
-from latebloom.oracles import (
-    MarginResult,
-    NuclearResult,
-    OracleResult,
-    basis_pursuit,
-    lasso,
-    least_squares,
-    max_kernel_margin,
-    max_l1_margin,
-    max_l2_margin,
-    min_norm,
-    min_nuclear_norm,
-    recovers,
-    ridge,
-)
-from latebloom.theory.closed_form import L2Iteration
-from latebloom.theory.conditions import Condition, conditions_thm31, largest_stable_learning_rate
-from latebloom.theory.incoherence import coherence, mutual_coherence, one_coherence
-from latebloom.theory.kkt import MarginKkt, averaged_kkt, margin_kkt
-from latebloom.theory.leverage import (
+from latebloom.linalg.tangent import tangent_features, tangent_kernel, tangent_maps, tangent_product
+from latebloom.theory.closed_form import L2Flow, L2Iteration, ridge_error_floor
+from latebloom.theory.generalisation import delay_estimate, generalisation_delay, predicted_t2
+from latebloom.theory.hypotheses import Condition, conditions, largest_stable_learning_rate
+from latebloom.theory.incoherence import (
     Leverage,
+    coherence,
     degrees_of_freedom,
     expected_samples,
     leverage_scores,
+    mutual_coherence,
+    one_coherence,
     sampling_probabilities,
 )
+from latebloom.theory.kernel import KernelRegime, kernel_regime
+from latebloom.theory.kkt import MarginKKT, averaged_kkt, margin_kkt
 from latebloom.theory.lojasiewicz import (
     CLCheck,
     LocalCL,
@@ -37,82 +24,52 @@ from latebloom.theory.lojasiewicz import (
     local_cl_constant,
     smallest_cl_radius,
 )
-from latebloom.theory.ntk import (
-    KernelRegime,
-    kernel_regime,
-    tangent_features,
-    tangent_kernel,
-    tangent_maps,
-    tangent_product,
+from latebloom.theory.matrix_recovery import (
+    RankNullSpaceBound,
+    RelativeNullSpace,
+    null_space_relative,
+    rank_null_space_lower_bound,
 )
+from latebloom.theory.memorisation import memorisation_radius, memorisation_step, memorisation_time
 from latebloom.theory.nuclear_subgradient import Shrinking, WedinBound, shrinking_steps, wedin_bound
-from latebloom.theory.null_space import (
+from latebloom.theory.prediction import Prediction
+from latebloom.theory.recovery import (
     RecoveryConstants,
-    constants_thm33,
     null_space_constant,
+    recovery_constants,
     recovery_error_bound,
     robust_constant,
 )
-from latebloom.theory.predictions import (
-    Prediction,
-    generalisation_delay,
+from latebloom.theory.transition import (
+    TransitionLaw,
+    fit_transition,
+    homogeneity_degree,
     junction_time,
-    memorisation_radius_thm31,
-    memorisation_step_thm31,
-    memorisation_time,
-    uniform_delay,
+    transition_time,
 )
-from latebloom.theory.rank_null_space import (
-    RankNullSpaceBound,
-    RelativeNullSpace,
-    constants_thm35,
-    null_space_relative,
-    rank_null_space_lower_bound,
-    robust_rank_constant,
-)
-from latebloom.theory.slow_prediction import predicted_t2
-from latebloom.theory.thm34 import (
-    conditions_thm34,
-    memorisation_radius_thm34,
-    memorisation_step_thm34,
-    spectral_delay,
-)
-from latebloom.theory.thm36 import distance_bound_thm36, error_floor_thm36, rate_thm36
-from latebloom.theory.transition import TransitionLaw, fit_transition, homogeneity_degree, transition_time
-from latebloom.zero_loss.set import distance_to_zero_loss, kkt_residual, retraction, tangent_cosine, tangent_projection
 
 __all__ = [
     "CLCheck",
     "Condition",
     "KernelRegime",
+    "L2Flow",
     "L2Iteration",
     "Leverage",
-    "LimitPoint",
     "LocalCL",
-    "MarginKkt",
-    "MarginResult",
-    "NuclearResult",
-    "OracleResult",
+    "MarginKKT",
     "Prediction",
     "RankNullSpaceBound",
     "RecoveryConstants",
     "RelativeNullSpace",
     "Shrinking",
-    "Spectrum",
     "TransitionLaw",
     "WedinBound",
     "averaged_kkt",
-    "basis_pursuit",
     "cl_constant_linear",
     "coherence",
-    "conditions_thm31",
-    "conditions_thm34",
-    "constants_thm33",
-    "constants_thm35",
+    "conditions",
     "degrees_of_freedom",
-    "distance_bound_thm36",
-    "distance_to_zero_loss",
-    "error_floor_thm36",
+    "delay_estimate",
     "expected_samples",
     "fit_transition",
     "generalisation_delay",
@@ -120,50 +77,30 @@ __all__ = [
     "is_r_cl",
     "junction_time",
     "kernel_regime",
-    "kkt_residual",
     "largest_stable_learning_rate",
-    "lasso",
-    "least_squares",
     "leverage_scores",
-    "limit_map",
-    "limit_map_derivative",
     "local_cl_constant",
     "margin_kkt",
-    "max_kernel_margin",
-    "max_l1_margin",
-    "max_l2_margin",
-    "memorisation_radius_thm31",
-    "memorisation_radius_thm34",
-    "memorisation_step_thm31",
-    "memorisation_step_thm34",
+    "memorisation_radius",
+    "memorisation_step",
     "memorisation_time",
-    "min_norm",
-    "min_nuclear_norm",
     "mutual_coherence",
     "null_space_constant",
     "null_space_relative",
     "one_coherence",
-    "oracles",
     "predicted_t2",
     "rank_null_space_lower_bound",
-    "rate_thm36",
-    "recovers",
+    "recovery_constants",
     "recovery_error_bound",
-    "retraction",
-    "ridge",
+    "ridge_error_floor",
     "robust_constant",
-    "robust_rank_constant",
     "sampling_probabilities",
     "shrinking_steps",
     "smallest_cl_radius",
-    "spectral_delay",
-    "tangent_cosine",
     "tangent_features",
     "tangent_kernel",
     "tangent_maps",
     "tangent_product",
-    "tangent_projection",
     "transition_time",
-    "uniform_delay",
     "wedin_bound",
 ]

@@ -22,7 +22,7 @@ MOST = 6_000  # constraints near the smallest margin
 
 
 @dataclass(frozen=True, eq=False)
-class MarginKkt:
+class MarginKKT:
     """Stationarity of `min |θ|²` subject to all margins at least one, at θ scaled to norm one.
 
     - `residual`: `|θ - Σ λ_i ∇m_i| / |θ|` with the multipliers λ ≥ 0 that make it smallest; `cosine` of the two.
@@ -38,11 +38,11 @@ class MarginKkt:
     margin: float
 
 
-def margin_kkt(problem: AbstractProblem, params: Params, *, slack: float = 0.1) -> MarginKkt:
+def margin_kkt(problem: AbstractProblem, params: Params, *, slack: float = 0.1) -> MarginKKT:
     """The residual of the KKT conditions of (R1) at `params`: `θ = Σ λ_i ∇m_i(θ)` with λ ≥ 0 on the smallest margins.
 
     Only margins within a share `slack` of the smallest may have a multiplier. The scale of θ plays no part. The probe
-    `KktAngle` takes the multipliers that the loss gives, which may be far from the best.
+    `KKTAngle` takes the multipliers that the loss gives, which may be far from the best.
 
     Gradients are taken at `params`. A ReLU network ends on kinks, where a KKT point is a combination of the gradients
     of both sides and this residual stays away from zero: see `averaged_kkt`.
@@ -75,7 +75,7 @@ def margin_kkt(problem: AbstractProblem, params: Params, *, slack: float = 0.1) 
     flat = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(unit)]).astype(np.float64)
     combined = multipliers @ features
     weighted = float(multipliers @ margins[near])
-    return MarginKkt(
+    return MarginKKT(
         residual=float(np.linalg.norm(flat - combined)),
         cosine=float(flat @ combined / max(np.linalg.norm(combined), np.finfo(float).tiny)),
         complementarity=float(multipliers @ (margins[near] - smallest)) / weighted if weighted > 0 else 0.0,

@@ -1,7 +1,12 @@
-"""When the kernel phase ends: `λt = log α + c`, a straight line of slope one in the logarithm of the initial scale."""
+"""Where one phase hands over to the next.
+
+The fast phase to the slow one at a time `-ln λ / μ`; the kernel phase to the rich one at `λt = log α + c`, a straight
+line of slope one in the logarithm of the initial scale.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +15,10 @@ import numpy as np
 
 from latebloom.errors import InputError, check_number
 from latebloom.problems import AbstractProblem
-from latebloom.theory.predictions import Prediction
+from latebloom.theory.prediction import Prediction
 
-PAPER = "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
+DICHOTOMY = "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
+RIEMANNIAN = "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation"
 
 
 @dataclass(frozen=True)
@@ -78,8 +84,31 @@ def transition_time(init_scale: float, weight_decay: float, *, offset: float = 0
         step=float("nan"),
         time=slow / weight_decay,
         formula="(log α + c) / λ",
-        source=f"{PAPER}, Theorems 3.4 and 3.5",
+        source=f"{DICHOTOMY}, Theorems 3.4 and 3.5",
         notes="of the flow: divide by the learning rate for steps; the constant c is fitted, not predicted",
+    )
+
+
+def junction_time(weight_decay: float, *, rate: float = 1.0) -> Prediction:
+    """The time `-ln λ / μ` at which the fast phase hands over to the slow one: slow time `-λ ln λ / μ`.
+
+    μ (`rate`) is the slowest rate of the fast phase, the smallest non-zero eigenvalue of the Hessian at its end; the
+    paper fixes the order only and prints a constant of its proof. `step` is infinite: a flow has none.
+
+    >>> round(junction_time(1e-3).time, 4)
+    6.9078
+
+    Source: "A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation", Lemma 2.
+    """
+    weight_decay = check_number("weight_decay", weight_decay, above=0, below=1)
+    time = -math.log(weight_decay) / check_number("rate", rate, above=0)
+    return Prediction(
+        name="junction",
+        step=math.inf,
+        time=time,
+        formula="-ln λ / μ, slow time -λ ln λ / μ",
+        source=f"{RIEMANNIAN}, Lemma 2",
+        notes="there the flow is within order -λ ln λ of Φ(w0); any later time that vanishes in slow time will do",
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob
     from latebloom.flows import SlowPath
     from latebloom.methods import AbstractMethod
+    from latebloom.penalties import AbstractPenalty
     from latebloom.problems import AbstractLinear, SparseRecovery
 
 LEARNING_RATE = 0.1
@@ -107,7 +108,7 @@ def ends_and_times(runs: Sequence[Run]) -> tuple[Sequence[float | None], ...]:
 
 
 def times_to_gap(
-    run: Run, gaps: np.ndarray, problem: AbstractLinear, learning_rate: float, strength: float
+    run: Run, gaps: np.ndarray, problem: AbstractLinear, learning_rate: float, penalty: AbstractPenalty
 ) -> tuple[np.ndarray, np.ndarray]:
     """For every η of `ETAS`: the first record after t1 with a gap of at most η/2, and the theorem's t1 + Δt(η)."""
     start = run.t1 or 0
@@ -115,5 +116,5 @@ def times_to_gap(
     reached = [np.flatnonzero(gaps[after] <= eta / 2) for eta in ETAS]
     measured = [run["step"][after][hits[0]] if len(hits) else np.inf for hits in reached]
     params = run["components"][after][0].reshape(problem.truth.shape)
-    delays = [lb.theory.generalisation_delay(problem, learning_rate, strength, eta=eta, params=params) for eta in ETAS]
+    delays = [lb.theory.generalisation_delay(problem, learning_rate, penalty, eta=eta, params=params) for eta in ETAS]
     return np.array(measured, dtype=float), start + np.array([delay.step for delay in delays])

@@ -160,8 +160,10 @@ def draw(evidence: Evidence) -> Figure:
     figure, (errors, ratio, norm, components) = canvas(2, 2)
     problem = problem_of(evidence, MAIN)
     predictions = {
-        "$t_1$ of Eq. 78": lb.theory.memorisation_step_thm31(problem, LEARNING_RATE, STRENGTH).step,
-        r"$|\hat a - a^*|_\infty/(\alpha\beta)$": lb.theory.uniform_delay(problem, LEARNING_RATE, STRENGTH).step,
+        "$t_1$ of Eq. 78": lb.theory.memorisation_step(problem, LEARNING_RATE, lb.L1(STRENGTH)).step,
+        r"$|\hat a - a^*|_\infty/(\alpha\beta)$": lb.theory.delay_estimate(
+            problem, LEARNING_RATE, lb.L1(STRENGTH)
+        ).step,
         "predicted $t_2$": lb.theory.predicted_t2(problem, LEARNING_RATE, lb.L1(STRENGTH), path=l1_path(problem)).step,
     }
     panels.mark_predictions(errors, predictions)

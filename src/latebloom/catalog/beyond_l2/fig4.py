@@ -26,7 +26,7 @@ GRID = RateGrid(
     strengths=np.geomspace(2e-6, 2e-5, 6),
     slow_time=0.25,  # about twice the slow time at which the default draw generalises
     job=job,
-    delay=lambda job, learning_rate, strength: lb.theory.uniform_delay(job.problem, learning_rate, strength),
+    delay=lambda job, learning_rate, strength: lb.theory.delay_estimate(job.problem, learning_rate, lb.L1(strength)),
     delay_label=r"$|\hat a - a^*|_\infty/(\alpha\beta)$",
     path=l1_path,
 )

@@ -232,7 +232,7 @@ CLAIMS = (
 def draw(evidence: Evidence) -> Figure:
     run, truth, problem = evidence.runs[MAIN], truth_of(evidence, MAIN), measures.matrix_problem(evidence, MAIN)
     figure, (errors, ratio, norm, values) = canvas(2, 2)
-    delay = lb.theory.spectral_delay(problem, LEARNING_RATE, STRENGTH).step
+    delay = lb.theory.delay_estimate(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH)).step
     path, pace = low_rank.slow_path(problem), LEARNING_RATE * STRENGTH
     predicted = lb.theory.predicted_t2(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH), path=path).step
     marks = {r"$|\hat A - A^*|_{op}/(\alpha\beta)$": delay, "predicted $t_2$": predicted}

@@ -33,7 +33,9 @@ GRID = RateGrid(
     strengths=np.geomspace(3e-5, 3e-4, 5),
     slow_time=1.0,
     job=job,
-    delay=lambda job, learning_rate, strength: lb.theory.spectral_delay(job.problem, learning_rate, strength),
+    delay=lambda job, learning_rate, strength: lb.theory.delay_estimate(
+        job.problem, learning_rate, lb.NuclearNorm(strength)
+    ),
     delay_label=r"$|\hat A - A^*|_{op}/(\alpha\beta)$",
     path=low_rank.slow_path,
 )

@@ -55,27 +55,27 @@ def row_distance(evidence: Evidence) -> np.ndarray:
 
 
 def conditions_hold(evidence: Evidence) -> Measured:
-    conditions = lb.theory.conditions_thm31(problem_of(evidence, NAME), LEARNING_RATE, STRENGTH)
+    conditions = lb.theory.conditions(problem_of(evidence, NAME), LEARNING_RATE, lb.L1(STRENGTH))
     decided = {c.name: bool(c.holds) for c in conditions if c.name in {"learning_rate", "strength"}}
     return Measured(decided, all(decided.values()))
 
 
 def bound_as_printed(evidence: Evidence) -> Measured:
-    radius = lb.theory.memorisation_radius_thm31(problem_of(evidence, NAME), LEARNING_RATE, STRENGTH, as_printed=True)
+    radius = lb.theory.memorisation_radius(problem_of(evidence, NAME), LEARNING_RATE, lb.L1(STRENGTH), as_printed=True)
     return Measured("infinite" if not np.isfinite(radius) else float(radius), bool(np.isfinite(radius)))
 
 
 def bound_in_row_space(evidence: Evidence) -> Measured:
     """The largest |P(a(t) - â)| after t1 of Eq. 78, over the bound 2αβ√n/(1-ρ₂)."""
     problem, run = problem_of(evidence, NAME), evidence.runs[NAME]
-    start = lb.theory.memorisation_step_thm31(problem, LEARNING_RATE, STRENGTH).step
-    radius = lb.theory.memorisation_radius_thm31(problem, LEARNING_RATE, STRENGTH)
+    start = lb.theory.memorisation_step(problem, LEARNING_RATE, lb.L1(STRENGTH)).step
+    radius = lb.theory.memorisation_radius(problem, LEARNING_RATE, lb.L1(STRENGTH))
     return at_most(float(row_distance(evidence)[run["step"] >= start].max() / radius), 1.0)
 
 
 def predicts_memorisation(evidence: Evidence) -> Measured:
     """t1 of Eq. 78 over the measured t1 (relative training error 1e-3)."""
-    predicted = lb.theory.memorisation_step_thm31(problem_of(evidence, NAME), LEARNING_RATE, STRENGTH).step
+    predicted = lb.theory.memorisation_step(problem_of(evidence, NAME), LEARNING_RATE, lb.L1(STRENGTH)).step
     measured = evidence.runs[NAME].t1
     ratio = predicted / measured if measured else None
     return Measured(ratio, ratio is not None and bool(0.5 <= ratio <= 3))
@@ -85,7 +85,7 @@ def true_times(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """For every η: the first record after t1 with |a|_1 - |a*|_1 ≤ η/2, and t1 + Δt(η)."""
     run, problem = evidence.runs[NAME], problem_of(evidence, NAME)
     gaps = run["l1_norm"] - np.abs(truth_of(evidence, NAME)).sum()
-    return times_to_gap(run, gaps, problem, LEARNING_RATE, STRENGTH)
+    return times_to_gap(run, gaps, problem, LEARNING_RATE, lb.L1(STRENGTH))
 
 
 def delay_is_enough(evidence: Evidence) -> Measured:
@@ -186,9 +186,9 @@ def draw(evidence: Evidence) -> Figure:
     left.plot(run["step"], row_distance(evidence), color=TRAIN, label=r"$|P_{row}(a(t) - \hat a)|$")
     gap = run["components"] - lb.oracles.min_norm(problem).solution
     left.plot(run["step"], np.linalg.norm(gap, axis=1), color=TEST, label=r"$|a(t) - \hat a|$")
-    radius = lb.theory.memorisation_radius_thm31(problem, LEARNING_RATE, STRENGTH)
+    radius = lb.theory.memorisation_radius(problem, LEARNING_RATE, lb.L1(STRENGTH))
     left.axhline(radius, color=THEORY, linestyle="--", linewidth=0.9, label="bound in the row space")
-    left.axvline(lb.theory.memorisation_step_thm31(problem, LEARNING_RATE, STRENGTH).step, color=THEORY, linestyle=":")
+    left.axvline(lb.theory.memorisation_step(problem, LEARNING_RATE, lb.L1(STRENGTH)).step, color=THEORY, linestyle=":")
     left.set_yscale("log")
     panels.log_steps(left)
     left.set_ylabel("distance to least squares")

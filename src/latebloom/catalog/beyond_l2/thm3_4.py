@@ -69,27 +69,29 @@ def observed_distance(evidence: Evidence) -> np.ndarray:
 
 
 def conditions_hold(evidence: Evidence) -> Measured:
-    conditions = lb.theory.conditions_thm34(matrix_problem(evidence, NAME), LEARNING_RATE, STRENGTH)
+    conditions = lb.theory.conditions(matrix_problem(evidence, NAME), LEARNING_RATE, lb.NuclearNorm(STRENGTH))
     decided = {c.name: bool(c.holds) for c in conditions if c.name in {"learning_rate", "strength"}}
     return Measured(decided, all(decided.values()))
 
 
 def bound_as_printed(evidence: Evidence) -> Measured:
     problem = matrix_problem(evidence, NAME)
-    radius = lb.theory.memorisation_radius_thm34(problem, LEARNING_RATE, STRENGTH, as_printed=True)
+    radius = lb.theory.memorisation_radius(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH), as_printed=True)
     return Measured("infinite" if not np.isfinite(radius) else float(radius), bool(np.isfinite(radius)))
 
 
 def bound_in_row_space(evidence: Evidence) -> Measured:
     """The largest |P(A(t) - Â)| after the predicted t1, over the bound 2αβ√min(n1,n2)/(1-ρ)."""
     problem, run = matrix_problem(evidence, NAME), evidence.runs[NAME]
-    start = lb.theory.memorisation_step_thm34(problem, LEARNING_RATE, STRENGTH).step
-    radius = lb.theory.memorisation_radius_thm34(problem, LEARNING_RATE, STRENGTH)
+    start = lb.theory.memorisation_step(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH)).step
+    radius = lb.theory.memorisation_radius(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH))
     return at_most(float(observed_distance(evidence)[run["step"] >= start].max() / radius), 1.0)
 
 
 def predicts_memorisation(evidence: Evidence) -> Measured:
-    predicted = lb.theory.memorisation_step_thm34(matrix_problem(evidence, NAME), LEARNING_RATE, STRENGTH).step
+    predicted = lb.theory.memorisation_step(
+        matrix_problem(evidence, NAME), LEARNING_RATE, lb.NuclearNorm(STRENGTH)
+    ).step
     measured = evidence.runs[NAME].t1
     return within(predicted / measured if measured else None, 0.5, 3)
 
@@ -98,7 +100,7 @@ def true_times(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """For every η: the first record after t1 with |A|_* - |A*|_* ≤ η/2, and t1 + Δt(η)."""
     run, problem = evidence.runs[NAME], matrix_problem(evidence, NAME)
     gaps = run["nuclear_norm"] - nuclear_norm(truth_of(evidence, NAME))
-    return times_to_gap(run, gaps, problem, LEARNING_RATE, STRENGTH)
+    return times_to_gap(run, gaps, problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH))
 
 
 def delay_is_enough(evidence: Evidence) -> Measured:
@@ -245,9 +247,11 @@ def draw(evidence: Evidence) -> Figure:
     gap = run["components"] - least_squares(evidence).ravel()
     left.plot(run["step"], observed_distance(evidence), color=TRAIN, label="observed entries")
     left.plot(run["step"], np.linalg.norm(gap, axis=1), color=TEST, label="all entries")
-    radius = lb.theory.memorisation_radius_thm34(problem, LEARNING_RATE, STRENGTH)
+    radius = lb.theory.memorisation_radius(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH))
     left.axhline(radius, color=THEORY, linestyle="--", linewidth=0.9, label="bound, observed")
-    left.axvline(lb.theory.memorisation_step_thm34(problem, LEARNING_RATE, STRENGTH).step, color=THEORY, linestyle=":")
+    left.axvline(
+        lb.theory.memorisation_step(problem, LEARNING_RATE, lb.NuclearNorm(STRENGTH)).step, color=THEORY, linestyle=":"
+    )
     left.set_yscale("log")
     panels.log_steps(left)
     left.set_ylabel(r"distance $|A(t) - \hat A|_F$")

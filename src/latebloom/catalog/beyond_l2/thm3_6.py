@@ -23,7 +23,7 @@ def distances(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
     """|a(t) - â| as measured and the theorem's bound, at every record."""
     run, problem = evidence.runs[NAME], problem_of(evidence, NAME)
     size = np.linalg.norm(lb.theory.L2Iteration(problem, LEARNING_RATE, weight_decay.WEIGHT_DECAY).limit)
-    bound = lb.theory.distance_bound_thm36(problem, LEARNING_RATE, weight_decay.WEIGHT_DECAY, steps=run["step"])
+    bound = lb.theory.L2Iteration(problem, LEARNING_RATE, weight_decay.WEIGHT_DECAY).distance_bound(run["step"])
     return run["distance_to_limit"] * size, np.asarray(bound)
 
 
@@ -38,7 +38,7 @@ def rate_is_sharp(evidence: Evidence) -> Measured:
     steps = evidence.runs[NAME]["step"]
     late = (steps > 1e5) & (steps < 8e6)
     slope = np.polyfit(steps[late], np.log(measured[late]), 1)[0]
-    rate = lb.theory.rate_thm36(problem_of(evidence, NAME), LEARNING_RATE, weight_decay.WEIGHT_DECAY)
+    rate = lb.theory.L2Iteration(problem_of(evidence, NAME), LEARNING_RATE, weight_decay.WEIGHT_DECAY).rate
     return within(float(slope / np.log(rate)), 0.999, 1.001)
 
 
@@ -46,7 +46,7 @@ def floor_ratio(evidence: Evidence) -> float:
     """The limit's recovery error over the lower bound."""
     problem = problem_of(evidence, NAME)
     limit = lb.theory.L2Iteration(problem, LEARNING_RATE, weight_decay.WEIGHT_DECAY).limit
-    return float(np.linalg.norm(limit - np.asarray(problem.truth)) / lb.theory.error_floor_thm36(problem))
+    return float(np.linalg.norm(limit - np.asarray(problem.truth)) / lb.theory.ridge_error_floor(problem))
 
 
 CLAIMS = (
@@ -91,7 +91,7 @@ def draw(evidence: Evidence) -> Figure:
     distance.set_ylabel("distance to the limit")
     distance.legend()
     truth = np.linalg.norm(np.asarray(problem_of(evidence, NAME).truth))
-    floor = lb.theory.error_floor_thm36(problem_of(evidence, NAME)) / truth
+    floor = lb.theory.ridge_error_floor(problem_of(evidence, NAME)) / truth
     error.plot(run["step"], run["test_error"], color=TEST, label="recovery error")
     error.axhline(float(floor), color=THEORY, linestyle="--", linewidth=0.9, label="lower bound")
     error.set_yscale("log")

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from latebloom.flows import FlowJob
+    from latebloom.oracles import NuclearResult
     from latebloom.problems import MultiplicationTable
-    from latebloom.theory import KernelRegime, NuclearResult
+    from latebloom.theory import KernelRegime
 
 SIZE, FRACTION, SCALE = 97, 0.05, 10.0
 LEARNING_RATE, WEIGHT_DECAY = 0.1, 1e-4

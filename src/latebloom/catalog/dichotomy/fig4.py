@@ -44,7 +44,7 @@ def jobs(request: Request) -> dict[str, TrainJob]:
     probes = (
         lb.probes.TrainLogLoss(),
         lb.probes.HomogeneousMargin(),
-        lb.probes.KktAngle(),
+        lb.probes.KKTAngle(),
         lb.probes.ZeroSumDefect("log_loss"),
     )
     options: Any = {"probes": probes, "memorised_at": NOTHING, "generalised_at": NOTHING, "records_per_decade": 120}

@@ -84,7 +84,7 @@ def job(size: Size, net: Any, slow_time: float, *, weight_decay: float | None = 
         lb.L2(decay),
         time=slow_time / decay,
         solver="rkc",
-        probes=(lb.probes.KktAngle(), lb.probes.SoftmaxCollapse(), lb.probes.ZeroSumDefect()),
+        probes=(lb.probes.KKTAngle(), lb.probes.SoftmaxCollapse(), lb.probes.ZeroSumDefect()),
         memorised_at=ALL_RIGHT,
         generalised_at=GENERALISED,
         learning_rate=LEARNING_RATE,

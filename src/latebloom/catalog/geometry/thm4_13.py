@@ -50,11 +50,11 @@ def sampled(kind: str, seed: int, points: int) -> dict[str, np.ndarray]:
     places = jnp.asarray(np.asarray(start) + spread * random.normal(size=(points, start.size)))
     moves = random.normal(size=(points, start.size))
     moves = jnp.asarray(moves / np.linalg.norm(moves, axis=1, keepdims=True))
-    onto = lambda w: ravel_pytree(lb.theory.retraction(problem, unravel(w)))[0]  # noqa: E731
+    onto = lambda w: ravel_pytree(lb.zero_loss.retraction(problem, unravel(w)))[0]  # noqa: E731
     feet = jax.jit(lambda rows: jax.lax.map(onto, rows))(places)
 
     def both(w):
-        return lb.theory.tangent_cosine(problem, unravel(w)), lb.theory.distance_to_zero_loss(problem, unravel(w))
+        return lb.zero_loss.tangent_cosine(problem, unravel(w)), lb.zero_loss.distance_to_zero_loss(problem, unravel(w))
 
     rows = jnp.concatenate([feet + length * moves for length in DISTANCES])
     cosines, distances = jax.jit(lambda rows: jax.lax.map(both, rows))(rows)
@@ -70,7 +70,7 @@ def near_the_cross() -> dict[str, np.ndarray]:
     import latebloom as lb
 
     problem = lb.problems.ToyModel("singular")
-    ratio = lambda w: lb.theory.tangent_cosine(problem, w) / lb.theory.distance_to_zero_loss(problem, w)  # noqa: E731
+    ratio = lambda w: lb.zero_loss.tangent_cosine(problem, w) / lb.zero_loss.distance_to_zero_loss(problem, w)  # noqa: E731
     points = jnp.array([[a, 1e-3 * a] for a in FEET])
     return {"foot": np.array(FEET), "constant": np.asarray(jax.jit(lambda rows: jax.lax.map(ratio, rows))(points))}
 

@@ -50,7 +50,7 @@ def _distances(kind: str) -> Any:
     from latebloom.problems.vector.toy_models import ToyModel
 
     problem = ToyModel(kind, init=STARTS[kind])
-    return jax.jit(lambda rows: jax.lax.map(lambda w: lb.theory.distance_to_zero_loss(problem, w), rows))
+    return jax.jit(lambda rows: jax.lax.map(lambda w: lb.zero_loss.distance_to_zero_loss(problem, w), rows))
 
 
 def distances(evidence: Evidence, kind: str, decay: float) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,7 @@ CURVE_TIMES = tuple(float(f"{time:.4g}") for time in np.geomspace(0.03, 1e3, 16)
 
 
 def time_of(kind: str, strength: float) -> float:
-    from latebloom.theory.predictions import junction_time
+    from latebloom.theory import junction_time
 
     return junction_time(strength).time if kind == LOGARITHM else strength**-0.5
 

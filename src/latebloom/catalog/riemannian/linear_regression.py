@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from latebloom.flows import FlowJob
     from latebloom.problems import LinearRegression
-    from latebloom.theory.closed_form_flow import L2Flow
+    from latebloom.theory import L2Flow
 
 UNTIL = 2e4
 FEATURES, SAMPLES = 30, 10
@@ -47,7 +47,7 @@ def jobs(request: Request) -> dict[str, FlowJob]:
 
 def closed_form(evidence: Evidence, factor: float) -> L2Flow:
     """Eqs. 23 and 24 with the rate `factor · σ² + λ`; a factor of 1 is as printed."""
-    from latebloom.theory.closed_form_flow import L2Flow
+    from latebloom.theory import L2Flow
 
     return L2Flow(regression(evidence.request.seed), WEIGHT_DECAY, factor=factor)
 
@@ -60,7 +60,7 @@ def gaps(evidence: Evidence, name: str, factor: float) -> np.ndarray:
 
 def interpolator(evidence: Evidence) -> np.ndarray:
     """Φ(w0): the projection of the start on the interpolators."""
-    from latebloom.theory.closed_form_flow import L2Flow
+    from latebloom.theory import L2Flow
 
     return L2Flow(regression(evidence.request.seed), 0.0).limit
 

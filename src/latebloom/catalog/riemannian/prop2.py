@@ -44,7 +44,7 @@ def from_elsewhere(seed: int) -> dict[str, np.ndarray]:
     import latebloom as lb
 
     problem = small_completion.problem(seed)
-    nearest = lb.theory.retraction(problem, problem.init())
+    nearest = lb.zero_loss.retraction(problem, problem.init())
     moved = eqx.tree_at(lambda p: p.start, problem, nearest)
     run = lb.slow_flow(
         moved, slow_time=UNTIL, probes=[lb.probes.Trajectory()], rtol=1e-7, atol=1e-10, records_per_decade=PER_DECADE,

@@ -62,7 +62,11 @@ def measures(kind: str, seed: int) -> Any:
 
     problem = problem_of(kind, seed)
     unravel = ravel_pytree(problem.init())[1]
-    both = lambda w: (lb.theory.kkt_residual(problem, unravel(w)), lb.theory.distance_to_zero_loss(problem, unravel(w)))  # noqa: E731
+
+    def both(flat):
+        params = unravel(flat)
+        return lb.zero_loss.kkt_residual(problem, params), lb.zero_loss.distance_to_zero_loss(problem, params)
+
     return jax.jit(lambda rows: jax.lax.map(both, rows))
 
 

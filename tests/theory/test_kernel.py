@@ -18,7 +18,6 @@ from latebloom.errors import CapabilityError, InputError
 from latebloom.linalg import tangent
 from latebloom.problems.base import AbstractProblem, require_outputs
 from latebloom.problems.starts import difference_trick, symmetrised, zero_layer
-from latebloom.theory import ntk
 
 PROBES = lb.probes.KernelDrift(), lb.probes.KKTResidual()  # of all flows here, which then share one program
 
@@ -42,12 +41,12 @@ def test_features_are_those_of_jacrev():
     function = lambda p: net(p, inputs)  # noqa: E731
     leaves = jax.jacrev(function)(params)
     expected = np.hstack([np.asarray(leaves["hidden"]).reshape(5, -1), np.asarray(leaves["out"])])
-    assert np.allclose(ntk.tangent_features(function, params), expected, rtol=1e-14)
+    assert np.allclose(lb.theory.tangent_features(function, params), expected, rtol=1e-14)
     kernel = expected @ expected.T
-    assert np.allclose(ntk.tangent_kernel(function, params), kernel, rtol=1e-13)
-    assert np.allclose(ntk.tangent_product(function, params, jnp.eye(5)), kernel, rtol=1e-13)
+    assert np.allclose(lb.theory.tangent_kernel(function, params), kernel, rtol=1e-13)
+    assert np.allclose(lb.theory.tangent_product(function, params, jnp.eye(5)), kernel, rtol=1e-13)
     other = lambda p: net(p, inputs[:2])  # noqa: E731
-    assert np.allclose(ntk.tangent_kernel(function, params, other), kernel[:, :2], rtol=1e-13)
+    assert np.allclose(lb.theory.tangent_kernel(function, params, other), kernel[:, :2], rtol=1e-13)
 
 
 def test_kernel_of_a_diagonal_net_in_closed_form():
@@ -55,7 +54,7 @@ def test_kernel_of_a_diagonal_net_in_closed_form():
     problem = diagonal(depth=3, init_scale=1.7)
     design = np.asarray(problem.design)
     expected = 2 * 9 * 1.7**4 * design @ design.T
-    assert np.allclose(ntk.tangent_kernel(problem.outputs, problem.init()), expected, rtol=1e-12)
+    assert np.allclose(lb.theory.tangent_kernel(problem.outputs, problem.init()), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("depth", [2, 3])
@@ -63,7 +62,7 @@ def test_kernel_regime_is_the_minimum_norm_interpolator_at_any_scale(depth):
     small, large = (diagonal(depth=depth, init_scale=scale) for scale in (1.0, 50.0))
     expected = np.linalg.pinv(np.asarray(small.design)) @ np.asarray(small.targets)
     for problem in (small, large):
-        regime = ntk.kernel_regime(problem)
+        regime = lb.theory.kernel_regime(problem)
         assert regime.rank == regime.outputs == 6
         assert regime.fitted < 1e-12
         assert np.allclose(regime.predict(problem.end_to_end), expected, atol=1e-11)
@@ -72,12 +71,12 @@ def test_kernel_regime_is_the_minimum_norm_interpolator_at_any_scale(depth):
 def test_kernel_regime_of_a_net_is_where_descent_on_the_linearised_model_ends():
     params, inputs, labels = a_net()
     problem = lb.problems.LeastSquares(lambda p: net(p, inputs) - labels, params)
-    features = np.asarray(ntk.tangent_features(problem.outputs, params))
+    features = np.asarray(lb.theory.tangent_features(problem.outputs, params))
     weights, first = np.zeros(features.shape[1]), np.asarray(problem.residuals(params))
     rate = 1 / np.linalg.norm(features, 2) ** 2
     for _ in range(20_000):
         weights -= rate * features.T @ (features @ weights + first)
-    regime = ntk.kernel_regime(problem)
+    regime = lb.theory.kernel_regime(problem)
     flat = np.concatenate([np.asarray(leaf).ravel() for leaf in jax.tree.leaves(regime.displacement)])
     assert np.allclose(flat, weights, atol=1e-6)
     assert np.allclose(regime.predict(lambda p: net(p, inputs)), labels, atol=1e-9)
@@ -87,10 +86,10 @@ def test_identity_start_fills_with_zeros_and_mirrored_entries_are_dependent():
     """Corollary 3.11, and the kernel at α I: 4α² for an entry off the diagonal, 8α² on it, times the weight."""
     problem = lb.problems.MultiplicationTable(7, 0.6, init_scale=3.0, seed=1)
     seen = np.asarray(problem.mask) > 0
-    kernel = np.asarray(ntk.tangent_kernel(problem.outputs, problem.init()))[seen.ravel()][:, seen.ravel()]
+    kernel = np.asarray(lb.theory.tangent_kernel(problem.outputs, problem.init()))[seen.ravel()][:, seen.ravel()]
     diagonal_entries = np.argwhere(seen)[:, 0] == np.argwhere(seen)[:, 1]
     assert np.allclose(np.diag(kernel), problem.weight * 9.0 * np.where(diagonal_entries, 8, 4))
-    regime = ntk.kernel_regime(problem)
+    regime = lb.theory.kernel_regime(problem)
     mirrored = int((seen & seen.T & ~np.eye(7, dtype=bool)).sum()) // 2
     assert mirrored > 0
     assert regime.rank == seen.sum() - mirrored
@@ -100,9 +99,9 @@ def test_identity_start_fills_with_zeros_and_mirrored_entries_are_dependent():
 
 def test_conjugate_gradients_agree_with_eigenvalues(monkeypatch):
     problem = lb.problems.MultiplicationTable(7, 0.6, init_scale=3.0, init_noise=0.1, seed=1)
-    dense = ntk.kernel_regime(problem)
-    monkeypatch.setattr(ntk, "DENSE", 1)
-    free = ntk.kernel_regime(problem)
+    dense = lb.theory.kernel_regime(problem)
+    monkeypatch.setattr("latebloom.theory.kernel.DENSE", 1)
+    free = lb.theory.kernel_regime(problem)
     assert free.rank is None
     assert np.allclose(free.predict(problem.end_to_end), dense.predict(problem.end_to_end), atol=1e-8)
 
@@ -110,12 +109,12 @@ def test_conjugate_gradients_agree_with_eigenvalues(monkeypatch):
 def test_kkt_residual_is_zero_at_the_end_of_weight_decay_and_not_before():
     problem = diagonal(init_scale=1.0)
     run = lb.flow(problem, weight_decay=1e-4, time=2e6, rtol=1e-4, atol=1e-12, probes=PROBES)
-    end, start = (float(lb.theory.kkt_residual(problem, point)) for point in (run.params, problem.init()))
+    end, start = (float(lb.zero_loss.kkt_residual(problem, point)) for point in (run.params, problem.init()))
     assert end < 1e-3
     assert run.final["train_error"] < 1e-3
     assert start > 0.5
     # Independent: least squares over the multipliers.
-    features = np.asarray(ntk.tangent_features(problem.residuals, jnp.asarray(run.params)))
+    features = np.asarray(lb.theory.tangent_features(problem.residuals, jnp.asarray(run.params)))
     flat = np.asarray(run.params).ravel()
     best = np.linalg.lstsq(features.T, flat, rcond=None)[0]
     direct = np.linalg.norm(flat - features.T @ best) / np.linalg.norm(flat)
@@ -128,7 +127,7 @@ def test_probes_measure_along_a_run():
     assert run["kernel_drift"][0] < 1e-15
     assert run["kernel_drift"][-1] < 0.1
     assert (np.diff(run["kernel_drift"][-50:]) > 0).all()
-    assert run["kkt_residual"][-1] == pytest.approx(float(lb.theory.kkt_residual(problem, run.params)), rel=1e-9)
+    assert run["kkt_residual"][-1] == pytest.approx(float(lb.zero_loss.kkt_residual(problem, run.params)), rel=1e-9)
 
 
 def test_sampled_drift_estimates_the_exact_one():
@@ -153,7 +152,7 @@ def test_refusals():
     with pytest.raises(CapabilityError, match="Mute gives no outputs"):
         Mute().outputs(jnp.zeros(1))
     with pytest.raises(CapabilityError, match="kernel_regime needs a least-squares problem"):
-        ntk.kernel_regime(Mute())
+        lb.theory.kernel_regime(Mute())
     big = lb.problems.MultiplicationTable(40, 0.5)
     with pytest.raises(InputError, match="1600 x 1600"):
         lb.probes.KernelDrift().check(big, None)
@@ -172,7 +171,7 @@ def test_zero_output_starts():
     model, pair = difference_trick(net, params)
     assert not np.asarray(model(pair, inputs)).any()
     # The difference trick leaves the tangent kernel as it is.
-    kernels = [ntk.tangent_kernel(lambda p, f=f: f(p, inputs), p) for f, p in ((net, params), (model, pair))]
+    kernels = [lb.theory.tangent_kernel(lambda p, f=f: f(p, inputs), p) for f, p in ((net, params), (model, pair))]
     assert np.allclose(*kernels, rtol=1e-12)
     with pytest.raises(InputError, match="unknown layer 'outt': did you mean 'out'"):
         zero_layer(params, "outt")

@@ -8,14 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.oracles import least_squares
+from latebloom.penalties import L1, NuclearNorm
 from latebloom.problems import LinearRegression, MatrixCompletion, MatrixRegression, MatrixSensing
-from latebloom.theory import generalisation_delay, largest_stable_learning_rate, least_squares
-from latebloom.theory.nuclear_subgradient import shrinking_steps, wedin_bound
-from latebloom.theory.thm34 import (
-    conditions_thm34,
-    memorisation_radius_thm34,
-    memorisation_step_thm34,
-    spectral_delay,
+from latebloom.theory import (
+    conditions,
+    delay_estimate,
+    generalisation_delay,
+    largest_stable_learning_rate,
+    memorisation_radius,
+    memorisation_step,
+    shrinking_steps,
+    wedin_bound,
 )
 
 SENSING = MatrixSensing(shape=(6, 5), rank=1, measurements=18, signal_to_noise=1e6, seed=0)
@@ -37,8 +41,8 @@ def descend(problem, learning_rate, strength, steps):
 
 def test_the_radius_is_reached_by_its_step_and_kept():
     learning_rate, strength = 0.1, 1e-3
-    step = int(memorisation_step_thm34(SENSING, learning_rate, strength).step)
-    radius = memorisation_radius_thm34(SENSING, learning_rate, strength)
+    step = int(memorisation_step(SENSING, learning_rate, NuclearNorm(strength)).step)
+    radius = memorisation_radius(SENSING, learning_rate, NuclearNorm(strength))
     design = np.asarray(SENSING.design)
     rows = np.linalg.pinv(design) @ design
     centre = least_squares(SENSING).solution
@@ -50,12 +54,12 @@ def test_the_radius_is_reached_by_its_step_and_kept():
 
 def test_closed_form_radius_and_what_is_printed():
     identity = MatrixRegression(np.eye(6).reshape(6, 2, 3), np.ones(6), truth=np.ones((2, 3)))
-    assert memorisation_radius_thm34(identity, 0.5, 1e-3) == pytest.approx(2 * 0.5e-3 * np.sqrt(2) / 0.5)
-    printed = memorisation_radius_thm34(identity, 0.5, 1e-3, as_printed=True)
+    assert memorisation_radius(identity, 0.5, NuclearNorm(1e-3)) == pytest.approx(2 * 0.5e-3 * np.sqrt(2) / 0.5)
+    printed = memorisation_radius(identity, 0.5, NuclearNorm(1e-3), as_printed=True)
     assert printed == pytest.approx(2 * 0.5e-3 * np.sqrt(6) / 0.5)
-    assert np.isfinite(memorisation_step_thm34(identity, 0.5, 1e-3).as_printed)
-    assert memorisation_radius_thm34(SENSING, 0.1, 1e-3, as_printed=True) == np.inf
-    assert memorisation_step_thm34(SENSING, 0.1, 1e-3).as_printed == np.inf
+    assert np.isfinite(memorisation_step(identity, 0.5, NuclearNorm(1e-3)).as_printed)
+    assert memorisation_radius(SENSING, 0.1, NuclearNorm(1e-3), as_printed=True) == np.inf
+    assert memorisation_step(SENSING, 0.1, NuclearNorm(1e-3)).as_printed == np.inf
 
 
 def test_the_norm_of_a_subgradient_is_sharp():
@@ -65,29 +69,38 @@ def test_the_norm_of_a_subgradient_is_sharp():
 
 def test_conditions_turn_where_they_should():
     most = largest_stable_learning_rate(SENSING)
-    assert [conditions_thm34(SENSING, f * most, 1e-5)[0].holds for f in (0.999, 1.001)] == [True, False]
+    assert [conditions(SENSING, f * most, NuclearNorm(1e-5))[0].holds for f in (0.999, 1.001)] == [True, False]
     limit = np.linalg.norm(SENSING.design, 2) ** 2 / np.sqrt(5)
-    assert [conditions_thm34(SENSING, 0.1, f * limit)[1].holds for f in (0.999, 1.001)] == [True, False]
-    found = {c.name: c for c in conditions_thm34(SENSING, 0.1, 1e-5)}
+    assert [conditions(SENSING, 0.1, NuclearNorm(f * limit))[1].holds for f in (0.999, 1.001)] == [True, False]
+    found = {c.name: c for c in conditions(SENSING, 0.1, NuclearNorm(1e-5))}
     noise = np.asarray(SENSING.targets) - np.asarray(SENSING.design) @ np.ravel(SENSING.truth)
     assert found["noise"].value == pytest.approx(np.sum((noise @ np.asarray(SENSING.design)) ** 2) / 1e-6)
-    assert not conditions_thm34(SENSING, 0.1, 1e-5, noise_constant=1e-12)[2].holds
+    assert not conditions(SENSING, 0.1, NuclearNorm(1e-5), noise_constant=1e-12)[2].holds
+
+
+def test_the_penalty_chooses_the_theorem():
+    """On a matrix, l1 is Theorem 3.1 about its entries: n = n1 n2, and the largest entry."""
+    entries, values = (conditions(SENSING, 0.1, penalty)[1] for penalty in (L1(1e-3), NuclearNorm(1e-3)))
+    assert entries.value == pytest.approx(values.value * np.sqrt(6))
+    assert (entries.source[-3:], values.source[-3:]) == ("3.1", "3.4")
+    away = np.asarray(least_squares(SENSING, SENSING.init()).solution - SENSING.truth)
+    assert delay_estimate(SENSING, 0.1, L1(1e-3)).step == pytest.approx(np.abs(away).max() / 1e-4)
 
 
 def test_closed_form_delays():
     away = np.asarray(least_squares(SENSING, SENSING.init()).solution - SENSING.truth)
-    assert spectral_delay(SENSING, 0.1, 1e-3).step == pytest.approx(np.linalg.norm(away, 2) / 1e-4)
-    assert spectral_delay(SENSING, 0.1, 1e-3, params=SENSING.truth).step == 0
+    assert delay_estimate(SENSING, 0.1, NuclearNorm(1e-3)).step == pytest.approx(np.linalg.norm(away, 2) / 1e-4)
+    assert delay_estimate(SENSING, 0.1, NuclearNorm(1e-3), params=SENSING.truth).step == 0
     # The delay of Theorem 3.4 is the one of Theorem 3.1 in the Frobenius norm.
-    delay = generalisation_delay(SENSING, 0.1, 1e-3, eta=0.5)
+    delay = generalisation_delay(SENSING, 0.1, NuclearNorm(1e-3), eta=0.5)
     assert delay.step == pytest.approx(np.linalg.norm(away) ** 2 / (1e-4 * 0.5))
 
 
-def test_the_spectral_delay_scales_as_the_true_one():
+def test_the_delay_estimate_scales_as_the_true_one():
     problem = MatrixSensing(shape=(5, 5), rank=1, measurements=20, seed=2)
     ratios = []
     for strength in (2e-3, 1e-3):
-        predicted = spectral_delay(problem, 0.2, strength).step
+        predicted = delay_estimate(problem, 0.2, NuclearNorm(strength)).step
         iterates = descend(problem, 0.2, strength, int(3 * predicted))
         errors = np.array([np.linalg.norm(a - problem.truth) for a in iterates]) / np.linalg.norm(problem.truth)
         ratios.append(int(np.argmax(errors <= 0.05)) / predicted)
@@ -98,13 +111,15 @@ def test_the_spectral_delay_scales_as_the_true_one():
 def test_the_delay_is_sufficient_and_not_necessary():
     problem, learning_rate, strength = MatrixCompletion(shape=(6, 6), rank=1, observed=30, seed=2), 0.5, 2e-3
     iterates = list(descend(problem, learning_rate, strength, 800))
-    first = int(memorisation_step_thm34(problem, learning_rate, strength).step)
+    first = int(memorisation_step(problem, learning_rate, NuclearNorm(strength)).step)
     excess = np.array([np.linalg.norm(a, "nuc") for a in iterates[first:]]) - np.linalg.norm(problem.truth, "nuc")
     true, bound = [], []
     for eta in (0.1, 0.01):
         assert excess.min() <= eta / 2 < excess[0]
         true.append(int(np.argmax(excess <= eta / 2)))
-        bound.append(generalisation_delay(problem, learning_rate, strength, eta=eta, params=iterates[first]).step)
+        bound.append(
+            generalisation_delay(problem, learning_rate, NuclearNorm(strength), eta=eta, params=iterates[first]).step
+        )
     assert true[0] < bound[0]
     assert true[1] < bound[1] / 10  # "only if" would make them equal
     assert true[1] < 2 * true[0]  # the true delay saturates
@@ -197,18 +212,18 @@ def test_closed_form_counterexample_to_lemma_c45():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(CapabilityError, match="conditions_thm34 needs a problem that measures a matrix"):
-        conditions_thm34(LinearRegression([[1.0, 0.0]], [1.0]), 0.1, 1e-3)
+    with pytest.raises(CapabilityError, match="conditions needs a problem that measures a matrix"):
+        conditions(LinearRegression([[1.0, 0.0]], [1.0]), 0.1, NuclearNorm(1e-3))
     with pytest.raises(CapabilityError, match="linear in its parameters"):
-        memorisation_radius_thm34(MatrixCompletion(depth=2, observed=90), 0.1, 1e-3)
+        memorisation_radius(MatrixCompletion(depth=2, observed=90), 0.1, NuclearNorm(1e-3))
     with pytest.raises(InputError, match="descent diverges"):
-        memorisation_step_thm34(SENSING, 100.0, 1e-3)
-    with pytest.raises(InputError, match="strength=0 is not allowed"):
-        spectral_delay(SENSING, 0.1, 0)
+        memorisation_step(SENSING, 100.0, NuclearNorm(1e-3))
+    with pytest.raises(InputError, match=r"strength=0\.0 is not allowed"):
+        delay_estimate(SENSING, 0.1, NuclearNorm(0))
     with pytest.raises(InputError, match="params has shape"):
-        spectral_delay(SENSING, 0.1, 1e-3, params=np.ones((5, 6)))
+        delay_estimate(SENSING, 0.1, NuclearNorm(1e-3), params=np.ones((5, 6)))
     with pytest.raises(InputError, match="compares with the truth and the problem has none"):
-        spectral_delay(MatrixRegression(np.ones((1, 2, 2)), [1.0]), 0.1, 1e-3)
+        delay_estimate(MatrixRegression(np.ones((1, 2, 2)), [1.0]), 0.1, NuclearNorm(1e-3))
     with pytest.raises(InputError, match="step=0 is not allowed"):
         shrinking_steps(np.eye(2), 0)
     with pytest.raises(InputError, match="truth has shape"):

@@ -1,7 +1,4 @@
-"""The empirical neural tangent kernel in theory: where the kernel regime leads.
-
-The features and the kernel themselves are in `latebloom.linalg.tangent`.
-"""
+"""Where the kernel regime leads: the model linearised at a point, fitted to the training set."""
 
 from __future__ import annotations
 
@@ -13,27 +10,10 @@ import numpy as np
 
 from latebloom.core.arrays import Params
 from latebloom.core.precision import require_double
-from latebloom.linalg.tangent import (
-    DENSE,
-    Function,
-    solve_dense,
-    tangent_features,
-    tangent_kernel,
-    tangent_maps,
-    tangent_product,
-)
+from latebloom.linalg.tangent import DENSE, Function, solve_dense, tangent_kernel, tangent_maps
 from latebloom.problems.base import AbstractLeastSquares, AbstractProblem, relative_norm, require_least_squares
 
 ITERATIONS = 1_000  # of conjugate gradients
-
-__all__ = [
-    "KernelRegime",
-    "kernel_regime",
-    "tangent_features",
-    "tangent_kernel",
-    "tangent_maps",
-    "tangent_product",
-]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,8 @@
-"""The null space property: when the truth is the interpolator of minimum l1 norm, and how robustly."""
+"""Can it be recovered: the null space property of the l1 norm, and how far from the truth it leaves descent.
+
+With (ρ, τ) the theorems bound the distance to the truth, in the l1 and in the nuclear norm. What is known of ρ for
+matrices is in `matrix_recovery`.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from latebloom.core.arrays import check_array
 from latebloom.errors import InputError, check_number
 from latebloom.linalg.spectrum import Spectrum
 from latebloom.problems.base import known_truth, require_linear
+from latebloom.problems.matrix.base import check_shape, require_matrix
+from latebloom.theory.prediction import is_nuclear
 
 LARGEST_SUPPORT = 12  # 2^11 linear programs, about half a minute
 
@@ -43,22 +49,33 @@ def null_space_constant(design: Any, support: Any, *, signs: Any = None) -> floa
     return max(_smallest_dual(inside, outside, pattern) for pattern in patterns)
 
 
-def robust_constant(design: Any, rho: float) -> float:
-    """A constant `τ = max(1, ρ) √n / σ_min⁺(X)` with `|u_S|_1 <= ρ |u_{S^c}|_1 + τ |X u|_2` for all u.
+def robust_constant(design: Any, rho: float, *, shape: Any = None) -> float:
+    """A constant τ with which a null space constant ρ is robust: of the l1 norm, or of matrices of this `shape`.
 
+    `τ = max(1, ρ) √n / σ_min⁺(X)` gives `|u_S|_1 <= ρ |u_{S^c}|_1 + τ |X u|_2` for all u.
     Split `u = v + w` into kernel and row space, so that `|w|_2 <= |X u|_2 / σ_min⁺`. Then
     `|u_S|_1 <= |v_S|_1 + |w_S|_1 <= ρ |v_{S^c}|_1 + |w_S|_1 <= ρ |u_{S^c}|_1 + ρ |w_{S^c}|_1 + |w_S|_1`, and
-    the last two terms are at most `max(1, ρ) |w|_1 <= max(1, ρ) √n |w|_2`. Sufficient, not the smallest.
+    the last two terms are at most `max(1, ρ) |w|_1 <= max(1, ρ) √n |w|_2`.
     (The definition prints a strict inequality, which u = 0 violates.)
+
+    `τ = (1 + ρ) √min(n1, n2) / σ_min⁺(X)` gives `Σ_{l<=r} σ_l(A) <= ρ Σ_{l>r} σ_l(A) + τ |X vec(A)|` for all A: the sum
+    of the r largest is a norm, and the tail sum is the nuclear distance to the matrices of rank r, so both move by at
+    most `|W|_* <= √min(n1, n2) |W|_F`. Both are sufficient, not the smallest.
 
     >>> robust_constant([[1.0, 0.0, 0.0, 0.0]], rho=0.5)
     2.0
+    >>> robust_constant(np.eye(4)[:3], rho=0.0, shape=(2, 2))
+    1.4142135623730951
 
-    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Definition 3.2; the constant is derived here.
+    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Definitions 3.2 and C.48; the constants are
+    derived here.
     """
-    design = check_array("design", design, ndim=2)
     rho = check_number("rho", rho, least=0)
-    return float(max(1.0, rho) * math.sqrt(design.shape[1]) / Spectrum.of(design).sigma[-1])
+    if shape is None:
+        design = check_array("design", design, ndim=2)
+        return float(max(1.0, rho) * math.sqrt(design.shape[1]) / Spectrum.of(design).sigma[-1])
+    design, shape = check_design(design, shape)
+    return float((1 + rho) * math.sqrt(min(shape)) / Spectrum.of(design).sigma[-1])
 
 
 def recovery_error_bound(problem: Any, estimate: Any, *, rho: float, tau: float) -> float:
@@ -97,23 +114,29 @@ class RecoveryConstants:
     strength_as_printed: float
 
 
-def constants_thm33(
-    problem: Any, learning_rate: float, *, rho: float, tau: float, descent_constant: float = 0.0
+def recovery_constants(
+    problem: Any, learning_rate: float, penalty: Any, *, rho: float, tau: float, descent_constant: float = 0.0
 ) -> RecoveryConstants:
-    """The constants C_1, C_2, C_3 of Theorem 3.3, for a design with the robust null space property (ρ, τ).
+    """The constants C_1, C_2, C_3 for a design with the robust null space property (ρ, τ) of the penalty's norm.
 
     `C_1 = (1+ρ)/(2(1-ρ))`, `C_2 = (C+C')/2 (1+ρ)/(1-ρ) + 4τ√n σ_max(X) / ((1-ρ_2)(1-ρ))`, `C_3 = 4τ/(1-ρ)`;
     `descent_constant` is the unspecified C + C'. ρ_2 is restricted to the row space: as printed it is 1 for N < n
-    and C_2 infinite.
+    and C_2 infinite. With NuclearNorm, √n in C_2 is the sharp norm √min(n1, n2) of a subgradient, where the paper has
+    `√(n1 n2)`. The penalty's strength plays no part: C_2 multiplies it.
 
-    >>> from latebloom.problems import LinearRegression
-    >>> constants = constants_thm33(LinearRegression([[1.0, 2.0]], [2.0]), 0.1, rho=0.5, tau=1.0)
+    >>> import latebloom as lb
+    >>> problem = lb.problems.LinearRegression([[1.0, 2.0]], [2.0])
+    >>> constants = recovery_constants(problem, 0.1, lb.L1(1e-5), rho=0.5, tau=1.0)
     >>> constants.eta, constants.noise, constants.strength_as_printed
     (1.5, 8.0, inf)
+    >>> recovery_constants(lb.problems.MatrixSensing(), 0.1, lb.NuclearNorm(1e-4), rho=0.5, tau=1.0).noise
+    8.0
 
-    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Theorem 3.3, Eq. 94.
+    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Theorem 3.3, Eq. 94 (l1), and Theorems 3.5
+    and C.50, Eq. 107 (nuclear norm).
     """
-    problem = require_linear(problem, "constants_thm33")
+    shape = require_matrix(problem, "recovery_constants").shape if is_nuclear(penalty, "recovery_constants") else None
+    problem = require_linear(problem, "recovery_constants")
     learning_rate = check_number("learning_rate", learning_rate, above=0)
     rho, tau = _check_constants(rho, tau)
     constant = check_number("descent_constant", descent_constant, least=0)
@@ -122,8 +145,11 @@ def constants_thm33(
     largest = 2 / spectrum.sigma[0] ** 2
     check_number("learning_rate", learning_rate, below=float(largest))
     drift = 4 * tau * math.sqrt(spectrum.size) * float(spectrum.sigma[0]) / ((1 - contraction) * (1 - rho))
-    strength = constant / 2 * (1 + rho) / (1 - rho) + drift
+    descent = constant / 2 * (1 + rho) / (1 - rho)
+    strength = descent + drift
     printed = math.inf if spectrum.has_kernel else strength
+    if shape is not None:
+        strength = descent + (strength - descent) * math.sqrt(min(shape) / math.prod(shape))
     return RecoveryConstants((1 + rho) / (2 * (1 - rho)), strength, 4 * tau / (1 - rho), printed)
 
 
@@ -178,3 +204,14 @@ def _check_signs(signs: Any, size: int) -> np.ndarray:
 
 def _check_constants(rho: float, tau: float) -> tuple[float, float]:
     return check_number("rho", rho, least=0, below=1), check_number("tau", tau, above=0)
+
+
+def check_design(design: Any, shape: Any) -> tuple[np.ndarray, tuple[int, int]]:
+    """A design that measures matrices of a shape, and the shape."""
+    design, shape = check_array("design", design, ndim=2), check_shape(shape)
+    if design.shape[1] != math.prod(shape):
+        raise InputError(
+            f"design has {design.shape[1]} columns and a matrix of shape {shape} has {math.prod(shape)} entries: "
+            "give one column for each entry, row by row"
+        )
+    return design, shape

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from latebloom.errors import InputError
+from latebloom.oracles import basis_pursuit, recovers
+from latebloom.penalties import L1
 from latebloom.problems import LinearRegression, SparseRecovery
 from latebloom.theory import (
-    basis_pursuit,
-    constants_thm33,
     null_space_constant,
-    recovers,
+    recovery_constants,
     recovery_error_bound,
     robust_constant,
 )
@@ -95,12 +95,12 @@ def test_the_recovery_bound_holds_around_the_truth():
 
 def test_closed_form_constants_of_theorem_33():
     problem = LinearRegression([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
-    constants = constants_thm33(problem, 0.5, rho=0.5, tau=1.0, descent_constant=2.0)
+    constants = recovery_constants(problem, 0.5, L1(1e-5), rho=0.5, tau=1.0, descent_constant=2.0)
     assert constants.eta == pytest.approx(1.5)
     assert constants.noise == pytest.approx(8)
     assert constants.strength == pytest.approx(3 + 4 * np.sqrt(2) / (0.5 * 0.5))
     assert constants.strength_as_printed == constants.strength
-    wide = constants_thm33(SparseRecovery(), 0.1, rho=0.5, tau=1.0)
+    wide = recovery_constants(SparseRecovery(), 0.1, L1(1e-5), rho=0.5, tau=1.0)
     assert wide.strength_as_printed == np.inf
     assert np.isfinite(wide.strength)
 
@@ -118,7 +118,7 @@ def test_bad_input_is_refused():
     with pytest.raises(InputError, match=r"rho=1\.0 is not allowed"):
         recovery_error_bound(SparseRecovery(), np.zeros(100), rho=1.0, tau=1.0)
     with pytest.raises(InputError, match=r"learning_rate=100\.0 is not allowed"):
-        constants_thm33(SparseRecovery(), 100.0, rho=0.5, tau=1.0)
+        recovery_constants(SparseRecovery(), 100.0, L1(1e-5), rho=0.5, tau=1.0)
     with pytest.raises(InputError, match="design is zero"):
         robust_constant(np.zeros((2, 3)), 0.5)
     with pytest.raises(InputError, match="rho=inf is not allowed"):

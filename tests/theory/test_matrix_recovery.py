@@ -8,15 +8,15 @@ import pytest
 from scipy.linalg import null_space
 
 from latebloom.errors import CapabilityError, InputError
+from latebloom.linalg.spectral_norm import smallest_spectral_norm
+from latebloom.penalties import L1, NuclearNorm
 from latebloom.problems import LinearRegression, MatrixCompletion, MatrixRegression, MatrixSensing
-from latebloom.theory.null_space import constants_thm33
-from latebloom.theory.rank_null_space import (
-    constants_thm35,
+from latebloom.theory import (
     null_space_relative,
     rank_null_space_lower_bound,
-    robust_rank_constant,
+    recovery_constants,
+    robust_constant,
 )
-from latebloom.theory.spectral_norm import smallest_spectral_norm
 
 LOOSE = {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-6}  # what Clarabel can meet on every processor
 
@@ -203,7 +203,7 @@ def test_the_robust_inequality_holds_for_random_matrices():
     problem = MatrixSensing(shape=(5, 5), rank=1, measurements=24, sensing="gaussian", seed=0)
     design = np.asarray(problem.design)
     rho = rank_null_space_lower_bound(design, (5, 5), 1).lower  # exact: a kernel of dimension 1
-    tau = robust_rank_constant(design, (5, 5), rho)
+    tau = robust_constant(design, rho, shape=(5, 5))
     random = np.random.default_rng(0)
     nearly = kernel_samples(problem, 500) + 0.1 * random.normal(size=(500, 5, 5))
     for matrices in (random.normal(size=(500, 5, 5)), nearly):
@@ -213,14 +213,14 @@ def test_the_robust_inequality_holds_for_random_matrices():
 
 def test_closed_form_constants_of_theorem_35():
     whole = MatrixRegression(np.eye(6).reshape(6, 2, 3), np.ones(6), truth=np.ones((2, 3)))
-    constants = constants_thm35(whole, 0.5, rho=0.5, tau=1.0, descent_constant=2.0)
+    constants = recovery_constants(whole, 0.5, NuclearNorm(1e-4), rho=0.5, tau=1.0, descent_constant=2.0)
     assert constants.eta == pytest.approx(1.5)
     assert constants.noise == pytest.approx(8)
     assert constants.strength == pytest.approx(3 + 4 * np.sqrt(2) / (0.5 * 0.5))
     assert constants.strength_as_printed == pytest.approx(3 + 4 * np.sqrt(6) / (0.5 * 0.5))
-    wide = constants_thm35(small(0), 0.1, rho=0.5, tau=1.0)
+    wide = recovery_constants(small(0), 0.1, NuclearNorm(1e-4), rho=0.5, tau=1.0)
     assert wide.strength_as_printed == np.inf
-    assert wide.strength < constants_thm33(small(0), 0.1, rho=0.5, tau=1.0).strength
+    assert wide.strength < recovery_constants(small(0), 0.1, L1(1e-5), rho=0.5, tau=1.0).strength
 
 
 def test_bad_input_is_refused():
@@ -237,4 +237,4 @@ def test_bad_input_is_refused():
     with pytest.raises(InputError, match="tolerance=0 is not allowed"):
         null_space_relative(small(0), tolerance=0)
     with pytest.raises(InputError, match=r"rho=1\.0 is not allowed"):
-        constants_thm35(small(0), 0.1, rho=1.0, tau=1.0)
+        recovery_constants(small(0), 0.1, NuclearNorm(1e-4), rho=1.0, tau=1.0)

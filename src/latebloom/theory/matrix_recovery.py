@@ -1,4 +1,4 @@
-"""The rank null space property: when the truth is the interpolator of minimum nuclear norm, and how robustly.
+"""Can a matrix be recovered: when it is the interpolator of minimum nuclear norm, by the rank null space property.
 
 The constant of the property is a maximum of a ratio of two convex functions over the kernel, and nobody knows how to
 compute it in general. Computable are: a lower bound with a witness, which disproves the property; the constant
@@ -8,19 +8,18 @@ itself for a kernel of one dimension; and, exactly, the constant relative to one
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from latebloom.core.arrays import check_array
 from latebloom.core.seeds import check_seed, generator
-from latebloom.errors import InputError, check_count, check_number
+from latebloom.errors import check_count, check_number
+from latebloom.linalg.spectral_norm import smallest_spectral_norm
 from latebloom.linalg.spectrum import Spectrum
 from latebloom.problems.base import known_truth
-from latebloom.problems.matrix.base import check_shape, require_matrix
-from latebloom.theory.null_space import RecoveryConstants, constants_thm33
-from latebloom.theory.spectral_norm import smallest_spectral_norm
+from latebloom.problems.matrix.base import require_matrix
+from latebloom.theory.recovery import check_design
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ def rank_null_space_lower_bound(
     """
     from scipy.linalg import null_space
 
-    design, shape = _check_design(design, shape)
+    design, shape = check_design(design, shape)
     rank = check_count("rank", rank, most=min(shape))
     starts, seed = check_count("starts", starts), check_seed(seed)
     kernel = null_space(design)
@@ -168,47 +167,6 @@ def null_space_relative(problem: Any, *, tolerance: float = 1e-6) -> RelativeNul
     return _dual_constant(rows[:, tangent], rows[:, rank:, rank:], wanted, tolerance)
 
 
-def robust_rank_constant(design: Any, shape: Any, rho: float) -> float:
-    """A constant `τ = (1 + ρ) √min(n1, n2) / σ_min⁺(X)` with which a rank null space constant ρ is robust.
-
-    Then `Σ_{l<=r} σ_l(A) <= ρ Σ_{l>r} σ_l(A) + τ |X vec(A)|` for all A. Split `A = Z + W` into kernel and row space,
-    so that `|W|_F <= |X vec(A)| / σ_min⁺`. The sum of the r largest is a norm, and the tail sum is the nuclear
-    distance to the matrices of rank r, so both move by at most `|W|_* <= √min(n1, n2) |W|_F`. Sufficient, not the
-    smallest.
-
-    >>> robust_rank_constant(np.eye(4)[:3], (2, 2), rho=0.0)
-    1.4142135623730951
-
-    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Definition C.48; the constant is derived here.
-    """
-    design, shape = _check_design(design, shape)
-    rho = check_number("rho", rho, least=0)
-    return float((1 + rho) * math.sqrt(min(shape)) / Spectrum.of(design).sigma[-1])
-
-
-def constants_thm35(
-    problem: Any, learning_rate: float, *, rho: float, tau: float, descent_constant: float = 0.0
-) -> RecoveryConstants:
-    """The constants of `min |A_t - A*|_* <= C_1 η + C_2 αβ + C_3 |ξ|` with the robust rank null space property (ρ, τ).
-
-    Those of Theorem 3.3 (`constants_thm33`), with the sharp norm √min(n1, n2) of a nuclear-norm subgradient in C_2
-    where the paper has `√(n1 n2)`, and with ρ_2 on the row space; `strength_as_printed` is the paper's, infinite for
-    N < n1 n2.
-
-    >>> from latebloom.problems import MatrixSensing
-    >>> constants = constants_thm35(MatrixSensing(), 0.1, rho=0.5, tau=1.0)
-    >>> constants.eta, constants.noise, constants.strength_as_printed
-    (1.5, 8.0, inf)
-
-    Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Theorems 3.5 and C.50, Eq. 107.
-    """
-    matrix = require_matrix(problem, "constants_thm35")
-    whole = constants_thm33(matrix, learning_rate, rho=rho, tau=tau, descent_constant=descent_constant)
-    descent = descent_constant / 2 * (1 + rho) / (1 - rho)
-    drift = (whole.strength - descent) * math.sqrt(min(matrix.shape) / math.prod(matrix.shape))
-    return replace(whole, strength=descent + drift)
-
-
 def _dual_constant(inside: np.ndarray, outside: np.ndarray, wanted: np.ndarray, tolerance: float) -> RelativeNullSpace:
     """The smallest `|Σ c_k outside_k|_op` with `Σ c_k inside_k = wanted`; (inside, outside)_k are orthonormal."""
     left, sine, right = np.linalg.svd(inside, full_matrices=True)
@@ -249,13 +207,3 @@ def _ratio(matrix: np.ndarray, rank: int) -> float:
     sigma = np.linalg.svd(matrix, compute_uv=False)
     head, tail = float(sigma[:rank].sum()), float(sigma[rank:].sum())
     return math.inf if tail <= max(matrix.shape) * np.finfo(float).eps * head else head / tail
-
-
-def _check_design(design: Any, shape: Any) -> tuple[np.ndarray, tuple[int, int]]:
-    design, shape = check_array("design", design, ndim=2), check_shape(shape)
-    if design.shape[1] != math.prod(shape):
-        raise InputError(
-            f"design has {design.shape[1]} columns and a matrix of shape {shape} has {math.prod(shape)} entries: "
-            "give one column for each entry, row by row"
-        )
-    return design, shape
