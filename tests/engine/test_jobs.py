@@ -12,10 +12,11 @@ import pytest
 from cases import completion, sparse
 
 import latebloom as lb
+from latebloom.core.fields import describe
 from latebloom.engine.job import AbstractJob
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import DiagonalClassifier, SparseSigns
-from latebloom.store import Store, run_key
+from latebloom.store import run_key
 
 TRAIN = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=100, probes=[lb.probes.GradientRatio()])
 FLOW = lb.FlowJob(completion(depth=2, width=3), lb.L2(1e-3), time=10.0, learning_rate=0.01)
@@ -142,12 +143,34 @@ def test_a_function_without_a_name_is_not_portable(tmp_path):
     assert lb.run(job).outcome.complete
 
 
+def test_a_name_stands_for_functions_in_the_store(tmp_path):
+    def job(name, shift=1.0):
+        own = lb.problems.LeastSquares(lambda w: w - shift, jnp.zeros(3), name=name)
+        return lb.TrainJob(own, lb.GradientDescent(0.1), steps=5)
+
+    assert job("mine").portable
+    assert job("mine").key == job("mine").key != job("other").key
+    first, again = lb.run(job("mine"), store=tmp_path), lb.run(job("mine"), store=tmp_path)
+    assert again.provenance == first.provenance
+    other = lb.run(job("other", shift=2.0), store=tmp_path)
+    assert not np.array_equal(other.params, first.params)
+
+
 def test_a_store_is_asked_first_and_told_afterwards(tmp_path):
     first = lb.train(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=50, store=tmp_path)
-    assert len(list(Store(tmp_path).runs())) == 1 if hasattr(Store, "runs") else True
     job = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=50)
     again = lb.run([job, job], store=tmp_path)
     for run in again:
         assert run.provenance == first.provenance  # not computed again
         np.testing.assert_array_equal(run.params, first.params)
     assert lb.load(job.key, tmp_path).configuration == first.configuration
+
+
+@pytest.mark.parametrize("job", [lb.TrainJob, lb.FlowJob, lb.SlowFlowJob])
+def test_every_field_of_a_job_says_what_it_is(job):
+    described = describe(job)
+    assert [field.name for field in described] == list(inspect.signature(job).parameters)
+    assert all(field.note for field in described)
+    by_name = {field.name: field for field in described}
+    assert by_name["memorised_at"].allowed == "finite and above 0"
+    assert by_name["stop_at"].choices == ("memorised", "generalised")

@@ -247,7 +247,7 @@ def test_a_slow_flow_is_stored_and_drawn(tmp_path):
 def test_a_slow_flow_that_never_began_is_stored_and_drawn(tmp_path):
     from latebloom.store import Store
 
-    problem = lb.problems.LeastSquares(lambda w: jnp.array([w[0], w[0] - 1.0]), jnp.ones(2))  # no zero loss
+    problem = lb.problems.LeastSquares(lambda w: jnp.array([w[0], w[0] - 1.0]), jnp.ones(2), name="no zero loss")
     job, store = lb.SlowFlowJob(problem, None, slow_time=UNTIL), Store(tmp_path / "store")
     first, second = lb.run(job, store=store), lb.run(job, store=store)
     assert first.outcome == second.outcome

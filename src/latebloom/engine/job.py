@@ -10,11 +10,12 @@ from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from latebloom.core.fields import check_all, choice, number, own, record_of
 from latebloom.core.precision import precision
 from latebloom.core.record import Record, parse
 from latebloom.engine.milestones import Watch
 from latebloom.engine.run import CLOCKS
-from latebloom.errors import InputError, check_choice, check_count, check_number, unknown_name
+from latebloom.errors import InputError, check_choice, check_number, unknown_name
 from latebloom.penalties import L2, AbstractPenalty
 from latebloom.penalties import TABLE as PENALTIES
 from latebloom.probes import ALWAYS, AbstractProbe
@@ -169,19 +170,9 @@ class AbstractJob(ABC):
         if self.penalty is not None:
             self.penalty.check(self.problem.init())
 
-    def check_common(self) -> None:
-        """What every kind of job checks and completes at construction."""
-        if not isinstance(self.problem, AbstractProblem):
-            raise InputError(f"problem must be a problem record, not {type(self.problem).__name__}")
-        if self.penalty is not None and not isinstance(self.penalty, AbstractPenalty):
-            raise InputError(f"penalty must be a penalty record such as L1(1e-5), not {type(self.penalty).__name__}")
-        probes = (self.probes,) if isinstance(self.probes, AbstractProbe) else tuple(self.probes)
-        self.set(probes=check_probes(probes))
-        self.set(records_per_decade=check_count("records_per_decade", self.records_per_decade))
-        for name in ("memorised_at", "generalised_at"):
-            self.set(**{name: check_number(name, getattr(self, name), above=0)})
-        if self.stop_at is not None:
-            check_choice("event", self.stop_at, EVENTS)
+    def check_fields(self) -> None:
+        """Checks every field as it is declared, and what is asked of the problem."""
+        check_all(self)
         if self.stop_at == "generalised" and not self.problem.has_test:
             raise InputError(
                 f"stop_at='generalised' needs a test measure and {self.problem!r} has none: give it a truth"
@@ -193,6 +184,32 @@ class AbstractJob(ABC):
             object.__setattr__(self, name, value)
 
 
+def the_problem() -> Any:
+    """The field of a job that holds its problem."""
+    return record_of(AbstractProblem, "problem must be a problem record, not {kind}", note="what is learned")
+
+
+def a_penalty(note: str = "what is preferred") -> Any:
+    """The field of a job that holds its penalty, or None."""
+    sentence = "penalty must be a penalty record such as L1(1e-5), not {kind}"
+    return record_of(AbstractPenalty, sentence, default=None, note=note)
+
+
+def an_event() -> Any:
+    """The field of a job that says at which event it ends."""
+    return choice(EVENTS, default=None, what="event", note="the event at which the run ends, if any")
+
+
+def threshold(error: str) -> Any:
+    """The field of a job that says at which error a milestone is reached."""
+    return number(default=1e-3, above=0, note=f"the threshold on the {error} error")
+
+
+def more_probes() -> Any:
+    """The field of a job that holds what is measured beside the usual columns."""
+    return own(lambda _, given: check_probes(given), default=(), note="what is measured beside the usual columns")
+
+
 def preferred(weight_decay: float, penalty: AbstractPenalty | None) -> AbstractPenalty | None:
     """The penalty that was given, or that a weight decay is short for."""
     if weight_decay and penalty is not None:
@@ -201,8 +218,9 @@ def preferred(weight_decay: float, penalty: AbstractPenalty | None) -> AbstractP
     return L2(weight_decay) if penalty is None and weight_decay > 0 else penalty
 
 
-def check_probes(probes: Sequence[AbstractProbe]) -> tuple[AbstractProbe, ...]:
+def check_probes(probes: AbstractProbe | Sequence[AbstractProbe]) -> tuple[AbstractProbe, ...]:
     """Probes that write different columns."""
+    probes = (probes,) if isinstance(probes, AbstractProbe) else probes
     columns: dict[str, AbstractProbe] = {probe.column: probe for probe in ALWAYS}
     for probe in probes:
         if not isinstance(probe, AbstractProbe):

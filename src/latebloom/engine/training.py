@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax.numpy as jnp
 
+from latebloom.core.fields import count, record_of
 from latebloom.core.precision import in_precision
 from latebloom.core.record import parse
 from latebloom.engine.batch import AbstractBatch
 from latebloom.engine.descent import Lane
 from latebloom.engine.diagnosis import warn_unstable
-from latebloom.engine.job import AbstractJob, preferred, read_parts
+from latebloom.engine.job import (
+    AbstractJob,
+    a_penalty,
+    an_event,
+    more_probes,
+    preferred,
+    read_parts,
+    the_problem,
+    threshold,
+)
 from latebloom.engine.record_times import PER_DECADE
 from latebloom.engine.shard import shards
 from latebloom.engine.storage import run
-from latebloom.errors import InputError, check_count
 from latebloom.methods import TABLE, AbstractMethod
 from latebloom.penalties import AbstractPenalty
 from latebloom.probes import AbstractProbe, TestError, TrainError
@@ -35,26 +44,25 @@ class TrainJob(AbstractJob):
     kind: ClassVar[str] = "train"
     clock: ClassVar[str] = "step"
 
-    problem: AbstractProblem
-    method: AbstractMethod
-    penalty: AbstractPenalty | None = None
+    problem: AbstractProblem = the_problem()
+    method: AbstractMethod = record_of(
+        AbstractMethod, "method must be a method record, not {kind}", note="how one step is made"
+    )
+    penalty: AbstractPenalty | None = a_penalty()
     _: KW_ONLY
-    steps: int
-    stop_at: str | None = None
-    memorised_at: float = 1e-3
-    generalised_at: float = 1e-3
-    probes: Sequence[AbstractProbe] = ()
-    records_per_decade: int = PER_DECADE
+    steps: int = count(least=0, most=2**62, note="how many at most")
+    stop_at: str | None = an_event()
+    memorised_at: float = threshold("train")
+    generalised_at: float = threshold("test")
+    probes: Sequence[AbstractProbe] = more_probes()
+    records_per_decade: int = count(default=PER_DECADE, note="records between a step and ten times as many")
 
     @property
     def engine(self) -> int:
         return 2
 
     def __post_init__(self):
-        self.check_common()
-        if not isinstance(self.method, AbstractMethod):
-            raise InputError(f"method must be a method record, not {type(self.method).__name__}")
-        self.set(steps=check_count("steps", self.steps, least=0, most=2**62))
+        self.check_fields()
 
     def dynamics(self) -> dict[str, Any]:
         return {

@@ -43,8 +43,10 @@ class LeastSquares(AbstractLeastSquares):
 
     `train_error` is `|r(w)| / |r(w0)|`, relative to the start (absolute if that is zero); `test` is any scalar
     function that falls when the model generalises. Functions are compared by identity:
-    reuse the same function object, and nothing is compiled twice. With `precision="float32"` the parameters and all
-    arithmetic on them are in single precision: twice as fast for large networks, and enough for tolerances above 1e-3.
+    reuse the same function object, and nothing is compiled twice. A `name` stands for the functions in the store, so
+    that another process finds the run: give another name to other functions. With `precision="float32"` the parameters
+    and all arithmetic on them are in single precision: twice as fast for large networks, and enough for tolerances
+    above 1e-3.
 
     >>> import jax.numpy as jnp, latebloom as lb
     >>> mine = lb.problems.LeastSquares(lambda w: jnp.array([w.sum() - 2.0]), jnp.array([-1.0, 1.0]),
@@ -62,6 +64,9 @@ class LeastSquares(AbstractLeastSquares):
     )
     _: KW_ONLY
     label: str = fields.text(default="user", static=True, note="what it is called")
+    known_as: str | None = fields.text(
+        default=None, alias="name", static=True, note="stands for the functions in the store; change it with them"
+    )
     precision: str = fields.choice(PRECISIONS, default="float64", static=True, note="of the parameters")
     start_norm: jax.Array = fields.derived()
 
@@ -80,8 +85,11 @@ class LeastSquares(AbstractLeastSquares):
         return self.start
 
     def identity(self) -> dict[str, Any]:
+        """Functions by their number in this process, or by the name that stands for them."""
         given = self.parameters()
-        return {key: value for key, value in given.items() if (key, value) != ("precision", "float64")}
+        hidden = {"name"} if self.known_as is None else {"residuals", "test"}
+        hidden |= {"precision"} if self.precision == "float64" else set()
+        return {key: value for key, value in given.items() if key not in hidden}
 
     @property
     def has_test(self) -> bool:

@@ -11,13 +11,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core.fields import choice, count, number
 from latebloom.core.precision import in_precision, require_double
 from latebloom.engine.batch import AbstractBatch, Rows
-from latebloom.engine.job import EVENTS, AbstractJob, preferred, read_parts
+from latebloom.engine.job import (
+    EVENTS,
+    AbstractJob,
+    a_penalty,
+    an_event,
+    more_probes,
+    preferred,
+    read_parts,
+    the_problem,
+    threshold,
+)
 from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.record_times import before_end
 from latebloom.engine.storage import run
-from latebloom.errors import CapabilityError, check_choice, check_count, check_number
+from latebloom.errors import CapabilityError
 from latebloom.flows.dual import batch as dual
 from latebloom.flows.gradient.batch import FlowBatch
 from latebloom.flows.gradient.chebyshev import RungeKuttaChebyshev, most_stages
@@ -47,6 +58,16 @@ DEFAULTS: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-7, "max_gradients": 10_000_
 DECADES = 9  # of time that are recorded before the end
 
 
+def span(note: str) -> Any:
+    """The field of a flow that says how far it goes."""
+    return number(above=0, most=1e300, note=note)
+
+
+def tolerance(default: float | None, kind: str) -> Any:
+    """The field of a flow that holds a tolerance of a step."""
+    return number(default=default, above=1e-14, below=1, note=f"the {kind} tolerance of a step")
+
+
 @dataclass(frozen=True, eq=False)
 class FlowJob(AbstractJob):
     """Everything that decides one flow's numbers; `flow` says what each field is.
@@ -57,32 +78,31 @@ class FlowJob(AbstractJob):
     kind: ClassVar[str] = "flow"
     clock: ClassVar[str] = "time"
 
-    problem: AbstractProblem
-    penalty: AbstractPenalty | None = None
+    problem: AbstractProblem = the_problem()
+    penalty: AbstractPenalty | None = a_penalty("what is preferred, smoothly")
     _: KW_ONLY
-    time: float
-    stop_at: str | None = None
-    memorised_at: float = 1e-3
-    generalised_at: float = 1e-3
-    probes: Sequence[AbstractProbe] = ()
-    solver: str = AUTO
-    rtol: Any = None  # numbers; None is the solver's own, resolved here
-    atol: Any = None
-    max_gradients: Any = None
-    records_per_decade: Any = None
-    learning_rate: float | None = None
+    time: float = span("how far at most")
+    stop_at: str | None = an_event()
+    memorised_at: float = threshold("train")
+    generalised_at: float = threshold("test")
+    probes: Sequence[AbstractProbe] = more_probes()
+    solver: str = choice((AUTO, DUAL, *SOLVERS), default=AUTO, note="the integrator")
+    rtol: Any = tolerance(None, "relative")
+    atol: Any = tolerance(None, "absolute")
+    max_gradients: Any = count(default=None, note="the most that may be computed")
+    records_per_decade: Any = count(default=None, note="records between a time and ten times as much")
+    learning_rate: float | None = number(default=None, above=0, note="that of the iteration whose limit this is")
 
     @property
     def engine(self) -> int:
         return dual.ENGINE if self.solver == DUAL else ENGINE
 
     def __post_init__(self):
-        solver = check_choice("solver", self.solver, (AUTO, DUAL, *SOLVERS))
-        self.set(solver=self._resolved() if solver == AUTO else solver)
+        self.check_fields()
+        if self.solver == AUTO:
+            self.set(solver=self._resolved())
         defaults = dual.DEFAULTS if self.solver == DUAL else DEFAULTS
         self.set(**{name: value for name, value in defaults.items() if getattr(self, name) is None})
-        self.check_common()
-        check_flow(self, "time")
         if self.penalty is not None and not self.penalty.smooth:
             raise CapabilityError(
                 f"a flow needs a smooth penalty; {self.penalty!r} has kinks: use L2, or train with ProximalGradient"
@@ -91,8 +111,6 @@ class FlowJob(AbstractJob):
             dual.check(self)
         elif self.solver != "rkc":
             require_double(self.problem, f"solver={self.solver!r}")
-        if self.learning_rate is not None:
-            self.set(learning_rate=check_number("learning_rate", self.learning_rate, above=0))
 
     def _resolved(self) -> str:
         """The quickest solver that gives what is asked for: the dual one has columns of its own and no probes."""
@@ -168,14 +186,6 @@ class FlowJob(AbstractJob):
         if bool(progress.broken):
             return broken(f"time {last:.6g}", last)
         return ending(self, "time", last, self.time, progress, cancelled=cancelled)
-
-
-def check_flow(job: Any, clock: str) -> None:
-    """What both kinds of flow check beside what every job does: end, tolerances, budget."""
-    job.set(**{clock: check_number(clock, getattr(job, clock), above=0, most=1e300)})
-    for what in ("rtol", "atol"):
-        job.set(**{what: check_number(what, getattr(job, what), above=1e-14, below=1)})
-    job.set(max_gradients=check_count("max_gradients", job.max_gradients))
 
 
 def broken(where: str, last: float) -> Outcome:

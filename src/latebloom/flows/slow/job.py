@@ -11,14 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from latebloom.core.fields import count, number, own
 from latebloom.core.precision import require_double
 from latebloom.engine.batch import AbstractBatch, Rows
-from latebloom.engine.job import AbstractJob, read_parts
+from latebloom.engine.job import AbstractJob, a_penalty, an_event, more_probes, read_parts, the_problem, threshold
 from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.record_times import before_end
 from latebloom.engine.storage import run
 from latebloom.errors import CapabilityError, InputError, check_number
-from latebloom.flows.gradient.job import broken, check_flow, ending
+from latebloom.flows.gradient.job import broken, ending, span, tolerance
 from latebloom.flows.slow.batch import SlowBatch
 from latebloom.flows.slow.steps import SlowLane
 from latebloom.penalties import L2, AbstractPenalty
@@ -40,20 +41,20 @@ class SlowFlowJob(AbstractJob):
     kind: ClassVar[str] = "slow_flow"
     clock: ClassVar[str] = "slow_time"
 
-    problem: AbstractProblem
-    penalty: AbstractPenalty | None = None
+    problem: AbstractProblem = the_problem()
+    penalty: AbstractPenalty | None = a_penalty("what is preferred, smoothly; |w|²/2 by default")
     _: KW_ONLY
-    slow_time: float
-    metric: Any = None
-    stop_at: str | None = None
-    memorised_at: float = 1e-3
-    generalised_at: float = 1e-3
-    probes: Sequence[AbstractProbe] = ()
-    rtol: float = 1e-4
-    atol: float = 1e-9
-    residual: float = RESIDUAL
-    max_gradients: int = 10_000_000
-    records_per_decade: int = 50
+    slow_time: float = span("how far at most")
+    metric: Any = own(default=None, note="a positive diagonal D, if the flow is preconditioned by one")
+    stop_at: str | None = an_event()
+    memorised_at: float = threshold("train")
+    generalised_at: float = threshold("test")
+    probes: Sequence[AbstractProbe] = more_probes()
+    rtol: float = tolerance(1e-4, "relative")
+    atol: float = tolerance(1e-9, "absolute")
+    residual: float = number(default=RESIDUAL, above=1e-14, below=1e-3, note="|r| to which every step is brought back")
+    max_gradients: int = count(default=10_000_000, note="the most that may be computed")
+    records_per_decade: int = count(default=50, note="records between a slow time and ten times as much")
 
     @property
     def engine(self) -> int:
@@ -62,8 +63,7 @@ class SlowFlowJob(AbstractJob):
     def __post_init__(self):
         if self.penalty is None:
             self.set(penalty=L2(1.0))
-        self.check_common()
-        check_flow(self, "slow_time")
+        self.check_fields()
         require_least_squares(self.problem, "slow_flow")
         require_double(self.problem, "slow_flow")
         assert self.penalty is not None
@@ -73,7 +73,6 @@ class SlowFlowJob(AbstractJob):
                 "on a linear problem"
             )
         check_number("strength of the slow flow's penalty", self.penalty.strengths[0], above=0)
-        self.set(residual=check_number("residual", self.residual, above=1e-14, below=1e-3))
         if self.metric is not None:
             self.set(metric=_check_metric(self.metric, self.problem))
 
