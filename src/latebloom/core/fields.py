@@ -162,14 +162,18 @@ def _limits(**given: Any) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None and abs(value) < math.inf}
 
 
-def parameters(cls: type) -> list[dataclasses.Field[Any]]:
+def parameters(cls: Any) -> tuple[dataclasses.Field[Any], ...]:
     """The fields that are given, in order: neither derived, nor left to subclasses, nor a property in this class."""
+    return _parameters(cls)
 
+
+@cache
+def _parameters(cls: type) -> tuple[dataclasses.Field[Any], ...]:
     def is_given(field: dataclasses.Field[Any]) -> bool:
         hidden = field.metadata.get("derived") or field.metadata.get("abstract") or not field.init
         return not hidden and not isinstance(inspect.getattr_static(cls, field.name, None), property)
 
-    return [field for field in dataclasses.fields(cls) if is_given(field)]
+    return tuple(field for field in dataclasses.fields(cls) if is_given(field))
 
 
 def given_name(field: dataclasses.Field[Any]) -> str:
@@ -191,9 +195,13 @@ def check_all(instance: Any) -> None:
         object.__setattr__(instance, field.name, checked(field, getattr(instance, field.name)))
 
 
-@cache
-def signature(cls: type) -> inspect.Signature:
+def signature(cls: Any) -> inspect.Signature:
     """How the parameters of a class are given: positional ones as they are declared, a redeclared one where it is."""
+    return _signature(cls)
+
+
+@cache
+def _signature(cls: type) -> inspect.Signature:
     declared: dict[str, None] = {}
     for base in reversed(cls.__mro__):
         for name in inspect.get_annotations(base):
