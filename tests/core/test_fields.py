@@ -265,6 +265,11 @@ def test_a_class_of_a_users_own_may_have_a_constructor():
     assert list(inspect.signature(Mine).parameters) == ["size"]
 
 
+def test_a_slip_in_a_declaration_is_refused():
+    with pytest.raises(TypeError, match="a count is not declared with statik"):
+        fields.count(default=3, statik=True)
+
+
 def test_declaring_loads_no_jax():
     code = "import sys, latebloom.core.fields, latebloom.core.reading; print('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -37,11 +37,15 @@ REST, OPTIONS = "rest", "options"  # the kinds of field that take what is left o
 # - kw_only: given by name only. `_: KW_ONLY` in a class does it for all fields below.
 # - alias: the name by which it is given, where that of the field is another.
 # - what: what a refusal calls it, where its name is not it.
+SHARED = {"note", "static", "alias", "what"}
+OF_SOME = {"limits", "choices", "follows", "base", "item", "derived", "abstract"}
 
 
 def declare(kind: str, check: Check | None, default: Any = MISSING, **options: Any) -> Any:
     """A field of some kind; what is not told of it is left out of its metadata."""
     kw_only = options.pop("kw_only", MISSING)
+    if unknown := options.keys() - SHARED - OF_SOME:
+        raise TypeError(f"a {kind} is not declared with {', '.join(sorted(unknown))}")
     told = {"kind": kind, "check": check} | options
     metadata = {key: value for key, value in told.items() if value is not None and value is not False}
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
