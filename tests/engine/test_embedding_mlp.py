@@ -160,7 +160,7 @@ def test_start():
     [
         ({"dimension": 5, "combination": "matrix-product"}, "must be a square, e.g. 4 for matrices 2x2"),
         ({"embeddings": 3}, "embeddings must be finite and at least 1 and at most 2"),
-        ({"biases": 1}, "biases must be True or False"),
+        ({"biases": 1}, "biases must be true or false, got 1: write biases=True or biases=False"),
         ({"width": 0}, "width must be finite and at least 1"),
         ({"init_scale": -1.0}, "init_scale must be finite and at least 0"),
         ({"train_share": 1.0}, "train_share must be finite and above 0 and below 1"),

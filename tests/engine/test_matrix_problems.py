@@ -123,7 +123,7 @@ def test_without_noise_the_truth_is_what_is_measured(case):
 @pytest.mark.parametrize("observed", [12, 24, 30])
 @pytest.mark.parametrize("coherence", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("basis", ["identity", "random"])
-@pytest.mark.filterwarnings("ignore::latebloom.problems.entries.UnobservedWarning")
+@pytest.mark.filterwarnings("ignore::latebloom.problems.matrix.entries.UnobservedWarning")
 def test_the_mask_has_as_many_entries_as_asked(observed, coherence, basis):
     problem = completion(observed=observed, coherence=coherence, basis=basis)
     mask = np.asarray(problem.mask)
@@ -154,7 +154,7 @@ def test_an_entry_in_other_bases_is_u_a_v():
 @pytest.mark.parametrize("basis", ["identity", "random"])
 @pytest.mark.parametrize("kind", TRUTHS)
 @pytest.mark.parametrize(("coherence", "first"), [(0.0, 0), (0.29, 5), (0.5, 9), (1.0, 18)])
-@pytest.mark.filterwarnings("ignore::latebloom.problems.entries.UnobservedWarning")
+@pytest.mark.filterwarnings("ignore::latebloom.problems.matrix.entries.UnobservedWarning")
 def test_entries_of_high_leverage_are_observed_first(basis, kind, coherence, first):
     """Rung 2: `μ_i + ν_j` from projectors on the truth's range; the rest in the order of the draw without coherence."""
     options = {"basis": basis, "truth_kind": kind}

@@ -37,11 +37,15 @@ REST, OPTIONS = "rest", "options"  # the kinds of field that take what is left o
 # - kw_only: given by name only. `_: KW_ONLY` in a class does it for all fields below.
 # - alias: the name by which it is given, where that of the field is another.
 # - what: what a refusal calls it, where its name is not it.
+SHARED = {"note", "static", "alias", "what"}
+OF_SOME = {"limits", "choices", "follows", "base", "item", "derived", "abstract"}
 
 
 def declare(kind: str, check: Check | None, default: Any = MISSING, **options: Any) -> Any:
     """A field of some kind; what is not told of it is left out of its metadata."""
     kw_only = options.pop("kw_only", MISSING)
+    if unknown := options.keys() - SHARED - OF_SOME:
+        raise TypeError(f"a {kind} is not declared with {', '.join(sorted(unknown))}")
     told = {"kind": kind, "check": check} | options
     metadata = {key: value for key, value in told.items() if value is not None and value is not False}
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
@@ -162,14 +166,18 @@ def _limits(**given: Any) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None and abs(value) < math.inf}
 
 
-def parameters(cls: type) -> list[dataclasses.Field[Any]]:
+def parameters(cls: Any) -> tuple[dataclasses.Field[Any], ...]:
     """The fields that are given, in order: neither derived, nor left to subclasses, nor a property in this class."""
+    return _parameters(cls)
 
+
+@cache
+def _parameters(cls: type) -> tuple[dataclasses.Field[Any], ...]:
     def is_given(field: dataclasses.Field[Any]) -> bool:
         hidden = field.metadata.get("derived") or field.metadata.get("abstract") or not field.init
         return not hidden and not isinstance(inspect.getattr_static(cls, field.name, None), property)
 
-    return [field for field in dataclasses.fields(cls) if is_given(field)]
+    return tuple(field for field in dataclasses.fields(cls) if is_given(field))
 
 
 def given_name(field: dataclasses.Field[Any]) -> str:
@@ -191,9 +199,13 @@ def check_all(instance: Any) -> None:
         object.__setattr__(instance, field.name, checked(field, getattr(instance, field.name)))
 
 
-@cache
-def signature(cls: type) -> inspect.Signature:
+def signature(cls: Any) -> inspect.Signature:
     """How the parameters of a class are given: positional ones as they are declared, a redeclared one where it is."""
+    return _signature(cls)
+
+
+@cache
+def _signature(cls: type) -> inspect.Signature:
     declared: dict[str, None] = {}
     for base in reversed(cls.__mro__):
         for name in inspect.get_annotations(base):

@@ -40,18 +40,13 @@ else:
 jax.config.update("jax_enable_x64", True)
 
 
-# The metadata of a field that is computed at construction from the others and is not part of the configuration.
-DERIVED = {"derived": True}
-
-
 @dataclass_transform(field_specifiers=(dataclasses.field, eqx.field, *fields.SPECIFIERS))
 class RecordMeta(ModuleMeta):
     """Shows the constructor as its parameters are declared: `inspect.signature(L1)` is `(strength)`."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        own = cls.__init__ is not Record.__init__
-        return super().__signature__ if own else fields.signature(cls)  # pyright: ignore[reportArgumentType]
+        return fields.signature(cls) if cls.__init__ is Record.__init__ else super().__signature__
 
 
 class Record(eqx.Module, metaclass=RecordMeta):
@@ -65,7 +60,7 @@ class Record(eqx.Module, metaclass=RecordMeta):
     def __init__(self, *args: Any, **kwargs: Any):
         declared = {fields.given_name(field): field for field in fields.parameters(type(self))}
         try:
-            given = inspect.signature(type(self)).bind(*args, **kwargs)
+            given = fields.signature(type(self)).bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}: {error}") from None
         given.apply_defaults()
@@ -283,34 +278,40 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     if name not in table:
         raise unknown_name(kind, name, table)
     cls = table[name]
-    signature, known = inspect.signature(cls), {field.name: field for field in fields.parameters(cls)}
-    known |= {fields.given_name(field): field for field in known.values()}
+    try:
+        values = _arguments(cls, split(body, ","), kind)
+    except CapabilityError:  # of a record inside
+        raise
+    except TypeError as error:
+        example = f"{name}[{','.join(f'{key}=…' for key in list(inspect.signature(cls).parameters)[:2])}]"
+        raise InputError(f"cannot build {kind} {text!r}: {error}; write e.g. {example}") from None
+    return cls.build(values)
+
+
+def _arguments(cls: type[Record], parts: list[str], kind: str) -> dict[str, Any]:
+    """The values of parameters by their names; a TypeError, as of a call, for what does not fit the signature."""
+    signature = inspect.signature(cls)
+    names = {field.name: fields.given_name(field) for field in fields.parameters(cls)}  # a text may say either
+    told = {fields.given_name(field): field.metadata for field in fields.parameters(cls)}
     positional: list[str] = []
     named: dict[str, Any] = {}
-    for part in split(body, ","):
+    for part in parts:
         key, equals, value = ("", "", part) if re.match(r"[\w-]+\s*[\[(]", part) else part.partition("=")
         if not equals:
             positional.append(part)
             continue
-        key = key.strip().replace("-", "_")
-        field = known.get(key)
-        key = key if field is None else fields.given_name(field)
-        if field is None and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
-            raise unknown_name(f"parameter of {name}", key, signature.parameters)
+        key = names.get(key.strip().replace("-", "_"), key.strip().replace("-", "_"))
+        if key not in told and not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+            raise unknown_name(f"parameter of {cls.name()}", key, signature.parameters)
         if key in named:
-            raise InputError(f"{key} is given twice in {text!r}: give it once")
-        named[key] = _read(value.strip(), {} if field is None else field.metadata, key, kind)
-    try:
-        first = signature.bind_partial(*positional).arguments
-        first = {key: _read_given(value, known[key].metadata, key, kind) for key, value in first.items()}
-        twice = first.keys() & named.keys()
-        if twice:
-            raise TypeError(f"{min(twice)} is given by place and by name")
-        _check_required(signature, first | named)
-    except TypeError as error:
-        example = f"{name}[{','.join(f'{key}=…' for key in list(signature.parameters)[:2])}]"
-        raise InputError(f"cannot build {kind} {text!r}: {error}; write e.g. {example}") from None
-    return cls.build(first | named)
+            raise TypeError(f"{key} is given twice")
+        named[key] = _read(value.strip(), told.get(key, {}), key, kind)
+    by_place = signature.bind_partial(*positional).arguments
+    first = {key: _read_given(value, told.get(key, {}), key, kind) for key, value in by_place.items()}
+    if twice := first.keys() & named.keys():
+        raise TypeError(f"{min(twice)} is given by place and by name")
+    _check_required(signature, first | named)
+    return first | named
 
 
 def _check_required(signature: inspect.Signature, given: Mapping[str, Any]) -> None:
