@@ -84,7 +84,7 @@ def test_a_class_declares_and_has_no_constructor_of_its_own(cls):
     for parameter in fields.describe(cls):
         assert parameter.kind, f"{parameter.name} is not declared by a helper of core/fields"
         assert parameter.note, f"{parameter.name} has no note"
-        assert parameter.name != "name", "to_plain needs that word for the class"
+        assert parameter.name != "record", "to_plain needs that word for the class"
 
 
 @pytest.mark.parametrize("record", READABLE)

@@ -57,3 +57,12 @@ def test_training_in_single_precision_stays_single():
 def test_an_unknown_precision_is_refused():
     with pytest.raises(UnknownNameError, match="float32"):
         lb.problems.LeastSquares(lambda w: w, np.ones(2), precision="float23")
+
+
+def test_a_flow_in_single_precision_is_stored(tmp_path):
+    """Its first record is measured by itself, the others in a table: all are in double precision."""
+    problem = lb.problems.ModularClassifier(modulus=7, width=8, train_share=0.6, precision="float32")
+    job = lb.FlowJob(problem, lb.L2(1e-3), time=1.0, rtol=0.1)
+    run = lb.run(job, store=tmp_path, progress=False)
+    assert all(column.dtype == np.float64 for column in run.columns.values())
+    assert lb.load(job.key, tmp_path).final == run.final

@@ -145,18 +145,18 @@ class Record(eqx.Module, metaclass=RecordMeta):
 
     def to_plain(self) -> dict[str, Any]:
         """The record as JSON can carry it, with its arrays: what a worker process rebuilds it from."""
-        return {"name": self.name()} | {key: _plain(self, key, value) for key, value in self.parameters().items()}
+        return {"record": self.name()} | {key: _plain(self, key, value) for key, value in self.parameters().items()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """The record of this class, or of one of its subclasses, that `to_plain` wrote down."""
         table = concrete(cls)
-        name = plain.get("name")
+        name = plain.get("record")
         if name not in table:
             raise unknown_name("record", str(name), table)
         kind = table[name]
         known = {fields.given_name(field): field.metadata for field in fields.parameters(kind)}
-        values = {key: _from_plain(value, known.get(key, {})) for key, value in plain.items() if key != "name"}
+        values = {key: _from_plain(value, known.get(key, {})) for key, value in plain.items() if key != "record"}
         return kind.build(values)  # type: ignore[return-value]
 
 

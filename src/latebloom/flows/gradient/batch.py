@@ -90,8 +90,9 @@ class FlowBatch(AbstractBatch):
         self._keep(np.zeros(1), self._here(), emit)
 
     def _here(self) -> Rows:
-        """Every probe at the point that has been reached."""
-        return {name: np.asarray(value)[None] for name, value in measure(self.lane, self.progress.params).items()}
+        """Every probe at the point that has been reached, in double precision as all records are."""
+        found = measure(self.lane, self.progress.params)
+        return {name: np.asarray(value, dtype=float)[None] for name, value in found.items()}
 
     def _keep(self, times: np.ndarray, rows: Rows, emit: Emit) -> None:
         self.tables.append({self.job.clock: times} | rows)
