@@ -6,12 +6,17 @@ through one store, so that the whole catalog is computed once.
 
 from __future__ import annotations
 
+import ast
 import csv
+from pathlib import Path
 
 import pytest
 
-from latebloom.catalog import EXPERIMENTS
+import latebloom as lb
+from latebloom import catalog
+from latebloom.catalog import EXPERIMENTS, Request
 from latebloom.catalog.reproduction import reproduce
+from latebloom.errors import UnknownNameError
 from latebloom.store import Store
 
 
@@ -58,3 +63,27 @@ def test_every_entry_is_complete(name):
     for claim in entry.claims:
         assert claim.documented or "fails" in claim.expected, f"{claim.id} fails as printed and does not say why"
         assert 0 < claim.rate <= 1
+
+
+def test_no_flow_of_an_entry_leaves_its_solver_open():
+    """Another choice by "auto" must not change what a paper's entry computes."""
+    calls = [
+        (path.name, node.lineno, [keyword.arg for keyword in node.keywords])
+        for path in Path(catalog.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "FlowJob"
+    ]
+    assert len(calls) > 10
+    for name, line, keywords in calls:
+        assert "solver" in keywords or None in keywords, f"{name}:{line}"
+    for entry in EXPERIMENTS.values():
+        assert all(getattr(job, "solver", "") != "auto" for job in entry.jobs(Request(entry.seed)).values())
+
+
+def test_an_entry_is_reproduced_by_its_id(tmp_path):
+    report = lb.reproduce("beyond-l2/thm3.6", store=tmp_path)
+    assert report.as_documented
+    assert report.computed > 0
+    assert lb.reproduce("beyond-l2/thm3.6", store=tmp_path).computed == 0
+    with pytest.raises(UnknownNameError, match="did you mean 'beyond-l2/fig33'"):
+        lb.reproduce("beyond-l2/fig33x")

@@ -197,7 +197,7 @@ def test_infinity_has_a_plain_form():
 
 def test_an_unknown_plain_form_is_refused():
     with pytest.raises(UnknownNameError, match="unknown record 'l_1': did you mean 'l1'"):
-        penalties.AbstractPenalty.from_plain({"name": "l_1", "strength": 0.1})
+        penalties.AbstractPenalty.from_plain({"record": "l_1", "strength": 0.1})
 
 
 def test_arrays_are_typed_as_tuples_and_digests_are_refused():

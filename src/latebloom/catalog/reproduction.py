@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from latebloom import figures
+from latebloom import catalog, figures
 from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
 from latebloom.core.json import plain
 from latebloom.engine.run import Run
-from latebloom.engine.storage import require_complete, run_stored
+from latebloom.engine.storage import Place, opened, require_complete, run_stored
 from latebloom.figures.look import style
 from latebloom.store import Store, run_key
 
@@ -91,9 +91,9 @@ class Report:
 
 
 def reproduce(
-    experiment: Experiment,
+    experiment: Experiment | str,
     *,
-    store: Store,
+    store: Place = None,
     seeds: Sequence[int] = (),
     full: bool = False,
     given: Mapping[str, str] | None = None,
@@ -101,9 +101,12 @@ def reproduce(
 ) -> Report:
     """Runs what the store does not have, checks every claim, and draws the figure into `out` if given.
 
-    `given` sets some of the experiment's `choices`.
+    `experiment` is an entry or its id, e.g. "beyond-l2/fig3"; `store` a store or its folder, yours by default; `seeds`
+    are the draws, the entry's own by default; `full` is the paper's size; `given` sets some of the entry's `choices`.
     """
     started = time.perf_counter()
+    experiment = catalog.get(experiment) if isinstance(experiment, str) else experiment
+    store = opened(store)
     experiment.check_choices(given or {})
     chosen = tuple(sorted((given or {}).items()))
     requests = [Request(seed, full, chosen) for seed in (seeds or (experiment.seed,))]
