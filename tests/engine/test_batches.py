@@ -93,6 +93,8 @@ def test_the_result_has_the_container_of_the_jobs(alone):
 def test_what_is_not_a_job_is_refused():
     with pytest.raises(InputError, match="jobs must be TrainJob, FlowJob or SlowFlowJob, not str"):
         lb.run(["sparse_recovery"])
+    with pytest.raises(InputError, match="workers=0 is not allowed"):
+        lb.run([TrainJob(sparse(), lb.GradientDescent(RATE), steps=1)], workers=0)
 
 
 def test_records_are_seen_as_they_are_made():

@@ -69,6 +69,7 @@ def test_a_job_with_other_values():
     other = TRAIN.but({"method.learning_rate": 0.05, "problem.seed": 4, "steps": 7})
     assert (other.method.learning_rate, other.problem.seed, other.steps) == (0.05, 4, 7)
     assert other.penalty == TRAIN.penalty
+    assert lb.FlowJob(POINTS, time=1.0).but({"problem.data.seed": 3}).problem.data.seed == 3
     assert TRAIN.steps == 100
     with pytest.raises(UnknownNameError, match="field of a train job"):
         TRAIN.but({"step": 3})

@@ -113,22 +113,10 @@ class AbstractJob(ABC):
     def but(self, changes: Mapping[str, Any]) -> Self:
         """The same job with other values: of its own (`steps`), or of its parts (`method.learning_rate`)."""
         known = {f.name for f in fields(self)}  # type: ignore[arg-type]  # every kind is a dataclass
-        flat: dict[str, Any] = {}
-        nested: dict[str, dict[str, Any]] = {}
-        for path, value in changes.items():
-            name, dot, rest = path.partition(".")
-            if name not in known:
-                raise unknown_name(f"field of a {self.kind} job", name, known)
-            if dot:
-                nested.setdefault(name, {})[rest] = value
-            else:
-                flat[name] = value
-        for name, values in nested.items():
-            part = flat.get(name, getattr(self, name))
-            if not isinstance(part, Record):
-                raise InputError(f"{name} is {part!r} and has no parameters: give {name} itself")
-            flat[name] = part.but(**values)
-        return replace(self, **flat)  # type: ignore[type-var]
+        for path in changes:
+            if path.partition(".")[0] not in known:
+                raise unknown_name(f"field of a {self.kind} job", path.partition(".")[0], known)
+        return replace(self, **_joined(self, changes))  # type: ignore[type-var]
 
     @staticmethod
     def read(configuration: Mapping[str, Any]) -> AbstractJob:
@@ -182,6 +170,22 @@ class AbstractJob(ABC):
         """Completes a field at construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def _joined(whole: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes of a job or record, those of its parts (`data.seed`) as whole parts."""
+    flat = {path: value for path, value in changes.items() if "." not in path}
+    nested: dict[str, dict[str, Any]] = {}
+    for path, value in changes.items():
+        name, dot, rest = path.partition(".")
+        if dot:
+            nested.setdefault(name, {})[rest] = value
+    for name, values in nested.items():
+        part = flat.get(name, getattr(whole, name, None))
+        if not isinstance(part, Record):
+            raise InputError(f"{name} is {part!r} and has no parameters: give {name} itself")
+        flat[name] = part.but(**_joined(part, values))
+    return flat
 
 
 def the_problem() -> Any:

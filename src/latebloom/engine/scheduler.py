@@ -21,7 +21,7 @@ from latebloom.core.threads import one_core
 from latebloom.engine.batch import AbstractBatch, Emit
 from latebloom.engine.job import AbstractJob
 from latebloom.engine.run import Run, not_begun
-from latebloom.errors import InputError
+from latebloom.errors import InputError, check_count
 
 
 def schedule(
@@ -40,8 +40,9 @@ def schedule(
     for job in jobs:
         if not isinstance(job, AbstractJob):
             raise InputError(f"jobs must be TrainJob, FlowJob or SlowFlowJob, not {type(job).__name__}")
-    floor = Floor(batches_of(jobs, workers or cores()), emit or (lambda number, rows: None))
-    threads = min(workers or cores(), len(floor.batches))
+    workers = cores() if workers is None else check_count("workers", workers)
+    floor = Floor(batches_of(jobs, workers), emit or (lambda number, rows: None))
+    threads = min(workers, len(floor.batches))
     if not threads:
         return []
     pool = ThreadPoolExecutor(threads)
