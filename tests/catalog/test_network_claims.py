@@ -10,7 +10,6 @@ import pytest
 
 from latebloom.catalog import EXPERIMENTS, Evidence, Request
 from latebloom.catalog.beyond_l2 import blog_fig1, fig1, fig2, fig30, teacher_runs
-from latebloom.catalog.beyond_l2.common import t2
 from latebloom.catalog.beyond_l2.networks import L1, L2, NUCLEAR, name_of
 from latebloom.engine.milestones import Milestones, Watch, find
 from latebloom.engine.outcome import Ending, Outcome
@@ -61,7 +60,7 @@ def fig1_runs(size: str) -> dict[str, Run]:
     }
     for strength in fig1.shown(SIZES[size]):
         name = name_of(L1, fig1.RATE, strength)
-        second = t2(runs[name]) if name in runs else 2_000
+        second = runs[name].t2 if name in runs else 2_000
         assert second is not None
         runs[name] = classifier(50, second, l2_norm_of_weights=drop(second, 2.0, 0.5) * drop(2 * second, 1.0, 1.5))
     return runs | {name_of(*fig1.COLLAPSED): NEVER}

@@ -105,5 +105,5 @@ def test_without_a_test_there_is_no_generalisation():
 
 
 def test_thresholds_are_positive():
-    with pytest.raises(InputError, match=r"memorised threshold=0 is not allowed: .* must be .*above 0"):
+    with pytest.raises(InputError, match=r"memorised_at=0 is not allowed: .* must be .*above 0"):
         lb.train(sparse(), lb.GradientDescent(RATE), steps=10, memorised_at=0)

@@ -127,7 +127,10 @@ def _distance(answer: Answer, reference: np.ndarray) -> float:
 
 def _against_descent(job: Task, ours: Timed, steps: int, how: str, *, agree: bool) -> list[BenchResult]:
     method, penalty = lb.GradientDescent(LEARNING_RATE), lb.L2(job.weight_decay)
-    never: dict[str, Any] = {"memorised": 1e-300, "generalised": 1e-300}  # nothing is run again to pin a milestone
+    never: dict[str, Any] = {
+        "memorised_at": 1e-300,
+        "generalised_at": 1e-300,
+    }  # nothing is run again to pin a milestone
     timed = take_turns(
         {"train": lambda: lb.train(job.problem, method, penalty, steps=steps, progress=False, **never)}, repeats=1
     )["train"]

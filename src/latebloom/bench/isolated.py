@@ -45,7 +45,7 @@ def measure(*, modulus: int = 37, width: int = 512, steps: int = 800, repeats: i
 
     def ours() -> np.ndarray:
         # Few steps are timed, so few records: 5000 steps have one in 23.
-        options: Any = {"records_per_decade": 1, "generalised": 1e-300, "progress": False}
+        options: Any = {"records_per_decade": 1, "generalised_at": 1e-300, "progress": False}
         return lb.train(isolated, lb.GradientDescent(LEARNING_RATE), steps=steps, **options).params
 
     def printed() -> np.ndarray:
