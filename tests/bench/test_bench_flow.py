@@ -58,7 +58,7 @@ def test_every_comparison_has_its_target(monkeypatch):
     """One contender of each kind, to a short time."""
     monkeypatch.setattr(flow, "SCIPY", {"LSODA": 1e-3})
     monkeypatch.setattr(
-        flow, "by_diffrax", lambda job, solver, times, *, rtol, until: flow.Answer(1.0, np.zeros(0), 1, until)
+        flow, "by_diffrax", lambda job, solver, times, *, rtol, time: flow.Answer(1.0, np.zeros(0), 1, time)
     )
     results = flow.measure(time=10.0, steps=100, torch_steps=10, cap=1.0, strengths=(1e-1, 1e-2), repeats=1)
     targets = [result.target for result in results]
