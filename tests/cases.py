@@ -256,7 +256,7 @@ def others() -> dict[str, Record]:
         lb.problems.DiagonalNet(8, 6, cosines=(2, 0), sines=(5,)),
         lb.problems.ToyModel("singular", init=[0.5, 3.0]),
         lb.problems.ReluRegression(6, 5, seed=3),
-        *(net, lb.problems.Isolated(net, 1e-3), lb.problems.Faster(net, "second", 9.0)),
+        *(net, lb.problems.Isolated(net, 1e-3), lb.problems.FastPart(net, "second", 9.0)),
         *(mlp, lb.problems.OnRows(mlp, [2, 0, 5])),
         lb.problems.ModularClassifier(5, 8, ordered=False, train_share=0.9, second="zero"),
         lb.problems.TeacherStudent(3, 4, samples=8, test_samples=9, sobolev=0.1, init_seed=2),

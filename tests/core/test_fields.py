@@ -203,8 +203,10 @@ def test_an_unknown_plain_form_is_refused():
 def test_arrays_are_typed_as_tuples_and_digests_are_refused():
     typed = parse("weighted_l2[0.1,weights=(1 2.5 3)]", penalties.TABLE, "penalty")
     assert typed == lb.WeightedL2(0.1, [1.0, 2.5, 3.0])
+    assert parse(typed.text, penalties.TABLE, "penalty") == typed
+    many = lb.WeightedL2(0.1, np.linspace(0.0, 1.0, 65))  # more than a text carries
     with pytest.raises(InputError, match=r"weights=#[0-9a-f]{12} is the digest of an array, not the array: give"):
-        parse(typed.text, penalties.TABLE, "penalty")
+        parse(many.text, penalties.TABLE, "penalty")
 
 
 @pytest.mark.parametrize("parts", [("a b",), ("it's", 'a "b"'), ("x,y", "u=v", "(p)", "[q]"), ("true", "1e3")], ids=str)

@@ -11,7 +11,7 @@ import latebloom as lb
 from latebloom.catalog.geometry import printed
 from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.linalg.gram import lower_gram
-from latebloom.problems import AbstractLinearInSecond, Faster, Isolated, ModularNet
+from latebloom.problems import AbstractLinearInSecond, FastPart, Isolated, ModularNet
 
 DECAYS = (0.0, 1e-3, 0.5)
 
@@ -169,7 +169,7 @@ def test_flow_lowers_the_cost():
 def test_a_faster_part_is_a_larger_learning_rate_on_it():
     """Rung 2: κ times the step on one part, decay included, by hand."""
     problem, speed, rate, decay = net(second="zero"), 9.0, 1e-3, 0.2
-    faster = Faster(problem, "second", speed)
+    faster = FastPart(problem, "second", speed)
     run = lb.train(faster, lb.GradientDescent(rate), faster.decay(decay), steps=20, progress=False)
     params = {name: np.asarray(part) for name, part in problem.init().items()}
     for _ in range(20):
@@ -183,7 +183,7 @@ def test_a_faster_part_is_a_larger_learning_rate_on_it():
 
 
 def test_faster_keeps_loss_and_gradient_together():
-    faster = Faster(net(), "second", 4.0)
+    faster = FastPart(net(), "second", 4.0)
     params = jax.tree.map(lambda leaf: leaf + 0.1, faster.init())
     mine, theirs = faster.gradient(params), jax.grad(faster.loss)(params)
     for name in params:
@@ -211,7 +211,7 @@ def test_an_infinitely_fast_second_part_is_the_isolated_dynamics():
     limit, best = end(isolated, None, isolated.init(), until), isolated.complete(isolated.init())
     gaps = []
     for speed in (30.0, 300.0):
-        faster = Faster(problem, "second", speed)
+        faster = FastPart(problem, "second", speed)
         start = best | {"second": best["second"] / np.sqrt(speed)}
         first = end(faster, faster.decay(decay), start, until / decay)["first"]
         gaps.append(float(jnp.abs(first["kernel"] - limit["kernel"]).max()))
@@ -225,10 +225,10 @@ def test_an_infinitely_fast_second_part_is_the_isolated_dynamics():
         (lambda: Isolated(net(init_std=0.0)), InputError, "are dependent"),
         (lambda: Isolated(net(), -1), InputError, "weight_decay=-1"),
         (lambda: Isolated(lb.problems.SparseRecovery()), CapabilityError, "linear in its second part"),
-        (lambda: Faster(lb.problems.SparseRecovery(), "second", 2), CapabilityError, "dictionary of parts"),
-        (lambda: Faster(net(), "sekond", 2), UnknownNameError, "did you mean 'second'"),
-        (lambda: Faster(net(), "second", 0), InputError, "speed=0 is not allowed"),
-        (lambda: Faster("net", "second", 2), InputError, "takes a problem record"),
+        (lambda: FastPart(lb.problems.SparseRecovery(), "second", 2), CapabilityError, "dictionary of parts"),
+        (lambda: FastPart(net(), "sekond", 2), UnknownNameError, "did you mean 'second'"),
+        (lambda: FastPart(net(), "second", 0), InputError, "speed=0 is not allowed"),
+        (lambda: FastPart("net", "second", 2), InputError, "takes a problem record"),
         (lambda: net(second="one"), UnknownNameError, "Known: interpolating, zero"),
         (lambda: net(train_share=0.01), InputError, "is 0 rows"),
         (lambda: net(modulus=1), InputError, "modulus=1 is not allowed"),

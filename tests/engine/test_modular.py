@@ -24,7 +24,7 @@ from latebloom.probes import (
     circle,
 )
 from latebloom.probes.fourier import fourier_features
-from latebloom.problems import Faster, Isolated, ModularNet, ModularTable
+from latebloom.problems import FastPart, Isolated, ModularNet, ModularTable
 
 FOURIER = (
     *(FourierNorms(), FourierPower(), FourierCount(), FourierSpread()),
@@ -79,7 +79,7 @@ def test_network_and_gradient():
 
 def test_all_right_is_exactly_one():
     problem = ModularNet(11, 64)
-    for what in (Isolated(problem), Faster(problem, "second", 3.0), problem):
+    for what in (Isolated(problem), FastPart(problem, "second", 3.0), problem):
         params = what.init()
         assert float(what.accuracy(params, "train")) == 1.0
         assert float(what.wrong(params, "train")) == 0.0
@@ -91,7 +91,7 @@ def test_accuracy_needs_labels():
     with pytest.raises(CapabilityError, match="has none"):
         TestAccuracy().check(lb.problems.SparseRecovery(), None)
     with pytest.raises(CapabilityError, match="has none"):
-        TrainAccuracy().check(Faster(lb.problems.MatrixCompletion(width=2), "A1", 2.0), None)
+        TrainAccuracy().check(FastPart(lb.problems.MatrixCompletion(width=2), "A1", 2.0), None)
 
 
 def circles(modulus: int, radii: dict[int, float], *, units: int = 8, shared: bool = False) -> np.ndarray:

@@ -12,6 +12,8 @@ from latebloom.core import fields
 from latebloom.errors import InputError
 from latebloom.penalties.base import AbstractPenalty
 
+SPELT_OUT = 64  # weights that a text can carry and still be read by a person
+
 
 class WeightedL2(AbstractPenalty):
     """`strength/2 · Σ_j weights_j w_j²` on parameters that are one array, of a shape that `weights` broadcasts to.
@@ -28,6 +30,11 @@ class WeightedL2(AbstractPenalty):
         if (self.weights < 0).any():
             raise InputError(f"weights has a negative entry, {self.weights.min():g}: weights must be at least 0")
         return {}
+
+    def identity(self) -> dict[str, Any]:
+        """Few weights stand in the text as they are, so that it can be read back; of many there is a digest."""
+        spelt = self.weights if self.weights.size > SPELT_OUT else np.asarray(self.weights).tolist()
+        return {"strength": self.strength, "weights": spelt}
 
     def check(self, params):
         leaves = jax.tree.leaves(params)

@@ -36,7 +36,7 @@ from latebloom.problems.vector.diagonal_regression import DiagonalRegression
 from latebloom.problems.vector.linear_regression import LinearRegression
 from latebloom.problems.vector.sparse_recovery import SparseRecovery
 from latebloom.problems.vector.toy_models import ToyModel
-from latebloom.problems.wrap.fast_part import Faster
+from latebloom.problems.wrap.fast_part import FastPart
 from latebloom.problems.wrap.isolated import Isolated
 
 TABLE = concrete(AbstractProblem)  # what the command line can build by name
@@ -58,7 +58,7 @@ __all__ = [
     "DiagonalRegression",
     "EmbeddingMLP",
     "Factorisation",
-    "Faster",
+    "FastPart",
     "GaussianGap",
     "ImageClassifier",
     "Isolated",

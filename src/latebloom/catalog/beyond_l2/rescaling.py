@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most
-from latebloom.catalog.beyond_l2.rescaled import (
+from latebloom.catalog.beyond_l2.equal_functions import (
     ACTIVATIONS,
     DECAY,
     DECAYED,

@@ -32,7 +32,7 @@ def name_of(speed: float) -> str:
 
 def jobs(request: Request) -> dict[str, FlowJob]:
     from latebloom.probes import TestAccuracy
-    from latebloom.problems import Faster, Isolated, ModularNet
+    from latebloom.problems import FastPart, Isolated, ModularNet
 
     problem = ModularNet(*(LARGE if request.full else SMALL), seed=request.seed)
     # ReLU's kinks are met all the time: at rtol = 1e-3 a flow takes six times the gradients.
@@ -48,7 +48,7 @@ def jobs(request: Request) -> dict[str, FlowJob]:
         return lb.FlowJob(Isolated(problem, weight_decay), None, time=FAST_UNTIL, solver="rkc", **loose)
 
     def joint(speed: float, weight_decay: float) -> FlowJob:
-        faster, until = Faster(problem, "second", speed), UNTIL if speed == 1 else FAST_UNTIL
+        faster, until = FastPart(problem, "second", speed), UNTIL if speed == 1 else FAST_UNTIL
         return lb.FlowJob(faster, faster.decay(weight_decay), time=until / weight_decay, solver="rkc", **loose)
 
     flows = {ISOLATED: isolated(WEIGHT_DECAY)} | {name_of(speed): joint(speed, WEIGHT_DECAY) for speed in SPEEDS}

@@ -12,10 +12,10 @@ from latebloom.penalties import L2, AbstractPenalty, OnParts
 from latebloom.problems.base import AbstractProblem
 from latebloom.problems.classifier import AbstractLabelled
 
-NOT_A_PROBLEM = "Faster takes a problem record, not {kind}: Faster(problem, 'second', 9)"
+NOT_A_PROBLEM = "FastPart takes a problem record, not {kind}: FastPart(problem, 'second', 9)"
 
 
-class Faster(AbstractLabelled):
+class FastPart(AbstractLabelled):
     """`problem` in coordinates in which `part` is divided by √speed, so that it moves `speed` times as fast.
 
     With `θ2 = √κ φ`, descent on φ is `θ2' = -κ ∇_θ2`: the metric diag(1, κ). It stays a gradient of a loss, so that
@@ -24,7 +24,7 @@ class Faster(AbstractLabelled):
 
     >>> import latebloom as lb
     >>> problem = lb.problems.ModularNet(modulus=7, width=24)
-    >>> faster = Faster(problem, "second", 100.0)
+    >>> faster = FastPart(problem, "second", 100.0)
     >>> bool(abs(faster.loss(faster.init()) - problem.loss(problem.init())) < 1e-12)
     True
 
@@ -39,7 +39,7 @@ class Faster(AbstractLabelled):
         params = self.problem.init()
         if not isinstance(params, dict):
             raise CapabilityError(
-                f"Faster needs parameters in a dictionary of parts; those of {self.problem!r} have no names"
+                f"FastPart needs parameters in a dictionary of parts; those of {self.problem!r} have no names"
             )
         if self.part not in params:
             raise unknown_name("part", str(self.part), params)
