@@ -45,28 +45,39 @@ def seen(rows: list[dict[str, np.ndarray]], clock: str) -> np.ndarray:
     return np.concatenate([table[clock] for table in rows])
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", [name for name in JOBS if name != "dual flow"])
 def test_paused_and_resumed_it_ends_as_if_nothing_had_happened(name):
     job = JOBS[name]
     whole, batch, rows, pauses = lb.run(job, progress=False), batch_of(job), [], 0
     keep = lambda number, table: rows.append(table)  # noqa: E731
-    over = False
-    while not over:
-        over = batch.advance(1e-4, keep)
-        if not over and pauses < 12:
-            state = to_disk_and_back(batch.state(7))
-            if state is None:  # it begins anew
-                rows.clear()
+    while not batch.advance(1e-4, keep):
+        state = to_disk_and_back(batch.state(7))
+        if state is not None and pauses < 12:
             batch = batch_of(job)
             batch.resume(7, state)
             pauses += 1
-            if name == "dual flow":
-                pauses = 12
     (run,) = batch.finish(keep, cancelled=False)
-    assert pauses > 1
+    assert pauses > 3
     assert same_run(run, whole)
-    np.testing.assert_array_equal(np.unique(seen(rows, job.clock)), np.unique(seen(rows, job.clock)))
-    assert set(seen(rows, job.clock)) <= set(run[job.clock])
+    emitted, recorded = set(seen(rows, job.clock)), set(run[job.clock])
+    assert emitted <= recorded
+    # Beyond what was streamed an iteration has only the steps to which crossings were pinned: two a milestone.
+    assert len(recorded - emitted) <= (4 if job.kind == "train" else 0)
+
+
+@pytest.mark.parametrize("name", ["flow", "dual flow"])
+def test_what_has_nothing_to_go_on_from_begins_anew(name):
+    """LSODA has no state, and a flow has none before it stands at its start."""
+    job = JOBS[name]
+    batch = batch_of(job)
+    batch.advance(1e-6, lambda number, table: None)
+    assert batch.state(7) is None
+    again = batch_of(job)
+    again.resume(7, None)
+    while not again.advance(0.1, lambda number, table: None):
+        pass
+    (run,) = again.finish(lambda number, table: None, cancelled=False)
+    assert same_run(run, lb.run(job, progress=False))
 
 
 def test_a_slow_flow_is_paused_on_its_way_to_zero_loss():
