@@ -80,6 +80,18 @@ def test_a_second_signal_raises():
             terminate()
 
 
+def test_a_signal_that_is_ignored_on_purpose_stays_ignored():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        cancel = threading.Event()
+        with scheduler.listening(cancel):
+            terminate()
+        assert not cancel.is_set()
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def test_elsewhere_than_in_the_main_thread_nobody_listens():
     found: list[lb.Run] = []
     job = LONG["train"].but({"steps": 100})

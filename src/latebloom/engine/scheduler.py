@@ -127,7 +127,8 @@ def listening(cancel: threading.Event) -> Iterator[None]:
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    # Ignored on purpose (a shell's background job), or not Python's to restore: left alone.
+    heard = [number for number, handler in before.items() if handler not in (signal.SIG_IGN, None)]
     for number in heard:
         signal.signal(number, hear)
     try:
