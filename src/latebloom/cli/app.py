@@ -12,6 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from latebloom.cli import bench, catalog, doctor, reproduce, run, runs
+from latebloom.core.interrupts import raising
 from latebloom.errors import LatebloomError
 
 app = typer.Typer(
@@ -48,7 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
     _mend_streams()
     shown, warnings.showwarning = warnings.showwarning, _show_warning
     try:
-        code = _run([word for word in words if word != "--debug"] or ["--help"], debug="--debug" in words)
+        with raising():
+            code = _run([word for word in words if word != "--debug"] or ["--help"], debug="--debug" in words)
     finally:
         warnings.showwarning = shown
     raise SystemExit(code)

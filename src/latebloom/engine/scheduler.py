@@ -7,15 +7,14 @@ are enough.
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from latebloom.core.interrupts import listening
 from latebloom.core.progress import ProgressBar
 from latebloom.core.threads import one_core
 from latebloom.engine.batch import AbstractBatch, Emit
@@ -113,26 +112,3 @@ def batches_of(jobs: Sequence[AbstractJob], workers: int) -> list[AbstractBatch]
 def cores() -> int:
     """How many threads advance batches, unless someone says otherwise."""
     return os.cpu_count() or 1
-
-
-@contextmanager
-def listening(cancel: threading.Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM set `cancel`, a second one raises; elsewhere than in the main thread nobody listens."""
-
-    def hear(signum: int, frame: Any) -> None:
-        if cancel.is_set():
-            raise KeyboardInterrupt
-        cancel.set()
-
-    before: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    # Ignored on purpose (a shell's background job), or not Python's to restore: left alone.
-    heard = [number for number, handler in before.items() if handler not in (signal.SIG_IGN, None)]
-    for number in heard:
-        signal.signal(number, hear)
-    try:
-        yield
-    finally:
-        for number in heard:
-            signal.signal(number, before[number])
