@@ -2,7 +2,7 @@
 
 from . import bench, catalog, figures, flows, methods, oracles, penalties, probes, problems, store, theory, zero_loss
 from .catalog.reproduction import reproduce
-from .engine.grid import grid
+from .engine.grid import Grid, grid
 from .engine.milestones import Milestones
 from .engine.outcome import Ending, Outcome
 from .engine.run import Run
@@ -31,6 +31,7 @@ __all__ = [
     "Ending",
     "FlowJob",
     "GradientDescent",
+    "Grid",
     "L2Norm",
     "LabelNoise",
     "LogLossDescent",

@@ -7,7 +7,8 @@ import csv
 import numpy as np
 import pytest
 
-from latebloom.figures import landscape, save
+from latebloom.figures import save
+from latebloom.figures.old import landscape
 from latebloom.figures.look import style
 
 POINTS = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [3.0, 1.0, 0.0]])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from latebloom.catalog import beyond_l2, dichotomy, geometry, riemannian
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study
+from latebloom.catalog.base import Claim, Entry, Evidence, Measured, Settings, Study
+from latebloom.catalog.old_base import Experiment, to_entry
 from latebloom.errors import unknown_name
 
 # What the prefixes of the ids stand for.
@@ -16,34 +17,30 @@ PAPERS = {
     "dichotomy": dichotomy.PAPER,
 }
 
-EXPERIMENTS: dict[str, Experiment] = {
+ENTRIES: dict[str, Entry] = {
     entry.id: entry
-    for entry in (
-        *beyond_l2.EXPERIMENTS,
-        *riemannian.EXPERIMENTS,
-        *geometry.EXPERIMENTS,
-        *dichotomy.EXPERIMENTS,
-    )
+    for one in (*beyond_l2.ENTRIES, *riemannian.ENTRIES, *geometry.ENTRIES, *dichotomy.ENTRIES)
+    for entry in [to_entry(one) if isinstance(one, Experiment) else one]
 }
 
 
-def get(name: str) -> Experiment:
-    """The experiment with this id; an unknown one suggests the closest."""
-    if name not in EXPERIMENTS:
-        raise unknown_name("experiment", name, EXPERIMENTS)
-    return EXPERIMENTS[name]
+def get(name: str) -> Entry:
+    """The entry with this id; an unknown one suggests the closest."""
+    if name not in ENTRIES:
+        raise unknown_name("experiment", name, ENTRIES)
+    return ENTRIES[name]
 
 
-def select(names: Iterable[str]) -> list[Experiment]:
-    """The experiments with these ids; a paper's prefix (`beyond-l2`) stands for all of its entries, nothing for all."""
+def select(names: Iterable[str]) -> list[Entry]:
+    """The entries with these ids; a paper's prefix (`beyond-l2`) stands for all of its entries, nothing for all."""
     names = list(names)
     if not names:
-        return list(EXPERIMENTS.values())
-    chosen: dict[str, Experiment] = {}
+        return list(ENTRIES.values())
+    chosen: dict[str, Entry] = {}
     for name in names:
-        paper = [entry for entry in EXPERIMENTS.values() if entry.paper == name.rstrip("/")]
+        paper = [entry for entry in ENTRIES.values() if entry.paper == name.rstrip("/")]
         chosen |= {entry.id: entry for entry in paper or [get(name)]}
     return list(chosen.values())
 
 
-__all__ = ["EXPERIMENTS", "PAPERS", "Claim", "Evidence", "Experiment", "Measured", "Request", "Study", "get", "select"]
+__all__ = ["ENTRIES", "PAPERS", "Claim", "Entry", "Evidence", "Measured", "Settings", "Study", "get", "select"]

@@ -1,45 +1,94 @@
-"""The vocabulary of the catalog: experiments, their runs, and the papers' sentences as executable checks.
+"""The vocabulary of the catalog: entries, their settings, their runs, and the papers' sentences as executable checks.
 
-Nothing here opens a file or imports JAX: a catalog module is a description, and `latebloom list`
-reads all of them in well under a second.
+Nothing here opens a file or imports JAX: a catalog module is a description, and `latebloom list` reads all of them in
+well under a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from latebloom.errors import InputError, unknown_name
+from latebloom.catalog.bounds import AbstractBound, Condition
+from latebloom.core.fields import SPECIFIERS, check_all, describe, seed
+from latebloom.core.reading import items, read_value, split
+from latebloom.errors import unknown_name
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import pandas as pd
 
     from latebloom.engine.run import Run
+    from latebloom.figures import Figure
+
+F = TypeVar("F", bound=Callable[..., Any])
+FULL = "full"  # the preset of the paper's size
 
 
-@dataclass(frozen=True)
-class Request:
-    """Which version of an experiment is wanted: the seed, the paper's full size or the everyday one, what was set."""
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=SPECIFIERS)
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What can be set of an entry; a subclass declares its own by the helpers of `core.fields`.
 
-    seed: int
-    full: bool = False
-    given: tuple[tuple[str, str], ...] = ()
+    >>> from latebloom.core.fields import number, numbers
+    >>> class Mine(Settings):
+    ...     learning_rate: float = number(default=0.1, above=0, note="α")
+    ...     strengths: tuple[float, ...] = numbers(default=(1e-5, 2e-5), note="β")
+    >>> Mine().but(learning_rate="0.05", strengths="1e-6,3e-6").text
+    'seed=0 learning_rate=0.05 strengths=1e-06,3e-06'
+    """
+
+    seed: int = seed(default=0, note="the draw")
+
+    __post_init__ = check_all
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    def but(self, **changes: Any) -> Self:
+        """The same settings with other values for some; texts, as on the command line, are read."""
+        known = {one.name: one for one in describe(type(self))}
+        for name in changes:
+            if name not in known:
+                raise unknown_name("setting", name, known)
+        return replace(self, **{name: _read(value, known[name].kind) for name, value in changes.items()})
+
+    def changed(self, default: Settings) -> dict[str, Any]:
+        """What differs from other settings of the class."""
+        return {name: value for name, value in self.values.items() if value != default.values[name]}
 
     @property
-    def size(self) -> str:
-        """ "full" or "everyday", the words of the settings."""
-        return "full" if self.full else "everyday"
+    def values(self) -> dict[str, Any]:
+        """Every setting by its name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def choice(self, name: str, default: str) -> str:
-        """What `--set name=value` has given, or the default.
+    @property
+    def text(self) -> str:
+        """All settings, as one would type them."""
+        return " ".join(f"{name}={as_text(value)}" for name, value in self.values.items())
 
-        >>> Request(0, given=(("data", "faces.npz"),)).choice("data", "digits")
-        'faces.npz'
-        """
-        return dict(self.given).get(name, default)
+
+def _read(value: Any, kind: str) -> Any:
+    """A setting written as text, by the kind of its field."""
+    if not isinstance(value, str) or kind in ("text", "choice"):
+        return value
+    if kind == "numbers":
+        inside = items(value)
+        return tuple(read_value(item) for item in (split(value, ",") if inside is None else inside))
+    return read_value(value)
+
+
+def as_text(value: Any) -> str:
+    """A setting as one would type it: `1e-05`, `1e-06,3e-06`."""
+    if isinstance(value, tuple):
+        return ",".join(as_text(item) for item in value)
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -51,14 +100,45 @@ class Study:
     compute: Callable[[], dict[str, np.ndarray]]
 
 
+@lru_cache(maxsize=256)
+def _cached(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """What a reproduction has in hand when claims are checked and figures drawn."""
+    """What a reproduction has in hand when claims are checked and figures drawn: `e["l1"]` is a run."""
 
-    request: Request
+    settings: Any  # of the entry's own class
     jobs: Mapping[str, Any]
     runs: Mapping[str, Run]
-    tables: Mapping[str, Mapping[str, np.ndarray]]
+    tables: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Run:
+        return self.runs[name]
+
+    def job(self, name: str | None = None) -> Any:
+        """The job of a run; without a name the first one."""
+        return self.jobs[next(iter(self.jobs)) if name is None else name]
+
+    def problem(self, name: str | None = None) -> Any:
+        """The problem that a run was made on; without a name that of the first one."""
+        return self.job(name).problem
+
+    def cached(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The function's answer, computed once for several claims and the figure; records compare by their text."""
+        return _cached(function, *arguments)
+
+    def table(self, **columns: Callable[[Run], Any]) -> pd.DataFrame:
+        """A row per cell of a grid: its axes, and what each function reads off the run."""
+        import pandas as pd
+
+        cells: Mapping[str, Mapping[str, Any]] = self.jobs.cells  # type: ignore[attr-defined]
+        rows = [
+            {**cell, **{column: read(self.runs[name]) for column, read in columns.items()}}
+            for name, cell in cells.items()
+        ]
+        return pd.DataFrame(rows, index=list(cells))
 
 
 @dataclass(frozen=True)
@@ -70,87 +150,217 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One sentence of a paper (or its correction), and how to measure it.
+class NotAsked:
+    """What a measure returns of a draw that the claim does not speak of, with the reason; the claim then holds."""
 
-    `documented` is the verdict we have measured and stand by: a claim that fails as printed has
-    `documented=False`, with the corrected claim beside it. `in_full` is the verdict with `--full`, where that
-    is another. `rate` is the share of draws in which a claim that depends on the draw holds at least; 1 means always.
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fails:
+    """A verdict that is another at the paper's size: there the claim fails, with the reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of a paper (or its correction), how to measure it, and what the number must be.
+
+    `fails` is the reason why a claim fails as printed: a verdict that we have measured and stand by, with the corrected
+    claim beside it. `full` is the bound, or `Fails(reason)`, of the paper's size, where that is another. `rate` is the
+    share of draws in which a claim that depends on the draw holds at least; 1 means always.
     """
 
     id: str
     text: str
     source: str
-    expected: str
-    check: Callable[[Evidence], Measured]
-    documented: bool = True
+    quantity: str
+    bound: AbstractBound
+    measure: Callable[..., Any]
     rate: float = 1.0
-    in_full: bool | None = None
+    fails: str | None = None
+    full: AbstractBound | Fails | None = None
 
-    def of(self, request: Request) -> Claim:
-        """The claim with the verdict documented for the size of a request."""
-        return replace(self, documented=self.in_full) if request.full and self.in_full is not None else self
+    @property
+    def documented(self) -> bool:
+        """The verdict with the documented settings."""
+        return self.fails is None
+
+    @property
+    def expected(self) -> str:
+        """The bound in words, after the quantity that it bounds; then why it fails, if it does."""
+        words = f"{self.quantity} {self.bound}".strip()
+        return words if self.fails is None else f"{words}; fails: {self.fails}"
+
+    def of(self, preset: str | None) -> Claim:
+        """The claim as it is judged with a preset."""
+        if preset != FULL or self.full is None:
+            return self
+        if isinstance(self.full, Fails):
+            return replace(self, fails=self.full.reason, full=None)
+        return replace(self, bound=self.full, full=None)
+
+    def check(self, evidence: Evidence) -> Measured:
+        """What was measured, and whether it is within the bound."""
+        if isinstance(self.bound, Condition):
+            found = self.measure(evidence, **self.bound.numbers)
+            return Measured(found.reason, True) if isinstance(found, NotAsked) else Measured(found[0], bool(found[1]))
+        found = self.measure(evidence)
+        return Measured(found.reason, True) if isinstance(found, NotAsked) else Measured(found, self.bound.judge(found))
+
+    def to_json(self) -> dict[str, Any]:
+        shown = {key: getattr(self, key) for key in ("id", "text", "source", "quantity")}
+        shown |= {"bound": self.bound.to_json(), "expected": self.expected, "documented": self.documented}
+        return shown | {"rate": self.rate, "full": self._full_json()}
+
+    def _full_json(self) -> dict[str, Any] | None:
+        if self.full is None:
+            return None
+        full = self.of(FULL)
+        return {"bound": full.bound.to_json(), "expected": full.expected, "documented": full.documented}
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, eq=False)
+class Entry:
     """A published figure or theorem: settings, runs, claims, figure and cost in seconds on two cores.
 
-    `jobs` are the runs it needs, by name; `studies` what it computes besides. Entries that ask for the same
-    job share the run. `choices` are what `--set name=value` can change, each with a sentence. `full_seconds` is
-    the cost of `--full`, None where that was not measured or there is no larger size.
+    Its functions are given by decorators: `runs` (from the settings the jobs it needs, by name), `studies` (what it
+    computes besides), `claim` and `figure` (from the evidence). Entries that ask for the same job share the run. `full`
+    are the settings of the paper's size where the everyday ones are smaller, and `full_seconds` its cost, None where
+    that was not measured or there is none.
     """
 
     id: str
     title: str
-    claim: str
+    summary: str
     source: str
     seconds: float
-    settings: Mapping[str, Any]
-    claims: Sequence[Claim]
-    draw: Callable[[Evidence], Figure]
-    jobs: Callable[[Request], Mapping[str, Any]] = lambda request: {}
-    studies: Callable[[Request], Sequence[Study]] = lambda request: ()
-    seed: int = 0
-    seed_reason: str = "the first draw"
-    notes: Sequence[str] = field(default_factory=tuple)
-    choices: Mapping[str, str] = field(default_factory=dict)
+    settings: Settings
+    full: Mapping[str, Any] = field(default_factory=dict)
     full_seconds: float | None = None
-
-    def check_choices(self, names: Iterable[str]) -> None:
-        """Refuses to set what is not one of `choices`."""
-        for name in names:
-            if not self.choices:
-                raise InputError(f"{self.id} has nothing to set: leave --set {name}=… out")
-            if name not in self.choices:
-                raise unknown_name(f"setting of {self.id}", name, self.choices)
-
-    def cost(self, *, full: bool = False) -> str:
-        """How long it takes, in words."""
-        seconds = self.full_seconds if full else self.seconds
-        if seconds is None:
-            return "cost at the paper's size not measured"
-        return f"about {seconds:g} s" if seconds < 180 else f"about {seconds / 60:.0f} min"
+    seed_reason: str = "the first draw"
+    notes: Sequence[str] = ()
+    claims: list[Claim] = field(default_factory=list, init=False)
+    parts: dict[str, Callable[..., Any]] = field(default_factory=dict, init=False)
 
     @property
     def paper(self) -> str:
         return self.id.partition("/")[0]
 
     @property
-    def figure(self) -> str:
+    def figure_id(self) -> str:
         return self.id.partition("/")[2]
 
+    def _part(self, name: str, function: F) -> F:
+        if name in self.parts:
+            raise TypeError(f"{self.id} has its {name} already")
+        self.parts[name] = function
+        return function
 
-def within(value: float | None, low: float, high: float) -> Measured:
-    """Holds if the value exists and lies in [low, high]."""
-    return Measured(value, value is not None and bool(low <= value <= high))
+    def runs(self, function: F) -> F:
+        """Declares what the entry runs: from the settings, jobs by name."""
+        return self._part("runs", function)
+
+    def studies(self, function: F) -> F:
+        """Declares what the entry computes besides: from the settings, a list of studies."""
+        return self._part("studies", function)
+
+    def figure(self, function: F) -> F:
+        """Declares the figure: from the evidence, a `Figure`."""
+        return self._part("figure", function)
+
+    def claim(
+        self,
+        bound: AbstractBound,
+        quantity: str = "",
+        *,
+        id: str | None = None,
+        text: str | None = None,
+        source: str | None = None,
+        rate: float = 1.0,
+        fails: str | None = None,
+        full: AbstractBound | Fails | None = None,
+    ) -> Callable[[F], F]:
+        """Declares a claim: a function from the evidence to a number, under a bound; its docstring is the sentence.
+
+        The function is returned as it is, so that one serves several entries of a family. Its name is the claim's id
+        (`id` where it cannot be), the entry's source the claim's, unless another is given.
+        """
+
+        def declare(function: F) -> F:
+            sentence = text or " ".join((inspect.getdoc(function) or "").split())
+            name = id or function.__name__.replace("_", "-")
+            if not sentence:
+                raise TypeError(f"the claim {name} of {self.id} has no sentence: give it a docstring")
+            if name in {claim.id for claim in self.claims}:
+                raise TypeError(f"{self.id} has two claims called {name}")
+            self.claims.append(
+                Claim(name, sentence, source or self.source, quantity, bound, function, rate, fails, full)
+            )
+            return function
+
+        return declare
+
+    def configured(self, changes: Mapping[str, Any], *, full: bool = False) -> Settings:
+        """The entry's settings, or those of its full size, with some changes."""
+        chosen = self.settings.but(**self.full) if full else self.settings
+        known = chosen.values
+        for name in changes:
+            if name not in known:
+                raise unknown_name(f"setting of {self.id}", name, known)
+        return chosen.but(**changes)
+
+    def preset(self, settings: Settings) -> str | None:
+        """Which documented settings these are, on any draw: "default", "full", or None."""
+        for name, changes in (("default", {}), (FULL, self.full)):
+            if settings.but(seed=self.settings.seed) == self.settings.but(**changes):
+                return name
+        return None
+
+    def jobs(self, settings: Settings) -> Mapping[str, Any]:
+        """The jobs, by name."""
+        import warnings
+
+        import latebloom as lb
+
+        if "runs" not in self.parts:
+            return {}
+        with warnings.catch_warnings():  # a row that is never observed is part of the experiment
+            warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
+            return self.parts["runs"](settings)
+
+    def study_list(self, settings: Settings) -> list[Study]:
+        """What is computed besides."""
+        return list(self.parts["studies"](settings)) if "studies" in self.parts else []
+
+    def draw(self, evidence: Evidence) -> Figure:
+        """The figure as data."""
+        return self.parts["figure"](evidence)
+
+    def cost(self, *, full: bool = False) -> str:
+        """How long it takes, in words."""
+        seconds = self.full_seconds if full and self.full else self.seconds
+        if seconds is None:
+            return "cost at the paper's size not measured"
+        return f"about {seconds:g} s" if seconds < 180 else f"about {seconds / 60:.0f} min"
+
+    def settings_json(self) -> list[dict[str, Any]]:
+        """Every setting with its kind, default, range and note, and its value at the paper's size."""
+        full = self.settings.but(**self.full).values
+        shown = []
+        for one in describe(type(self.settings)):
+            default = getattr(self.settings, one.name)
+            told = {"name": one.name, "type": one.kind, "default": default, "allowed": one.allowed, "note": one.note}
+            shown.append(told | ({"full": full[one.name]} if full[one.name] != default else {}))
+        return shown
 
 
-def at_most(value: float | None, bound: float) -> Measured:
-    """Holds if the value exists and is at most the bound."""
-    return Measured(value, value is not None and bool(value <= bound))
-
-
-def at_least(value: float | None, bound: float) -> Measured:
-    """Holds if the value exists and is at least the bound."""
-    return Measured(value, value is not None and bool(value >= bound))
+def entries_of(*modules: Any) -> tuple[Entry, ...]:
+    """The entries that modules declare, in their order."""
+    return tuple(
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Entry) or name == "EXPERIMENT"
+    )

@@ -14,6 +14,7 @@ from latebloom.catalog.base import Evidence
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
+    from latebloom.flows import SlowPath
     from latebloom.oracles import NuclearResult
     from latebloom.problems import AbstractMatrix, MatrixCompletion
 
@@ -30,6 +31,34 @@ def fall_time(run: Run, column: str, share: float, *, after: float) -> float | N
     return run.first(below)
 
 
+def over(a: float | None, b: float | None) -> float | None:
+    """One time over another; None if one of them was not seen."""
+    return a / b if a and b else None
+
+
+def times(factor: float, time: float | None) -> float | None:
+    """A time on another clock; None if it was not seen."""
+    return factor * time if time else None
+
+
+def distance(a: Any, b: Any) -> float:
+    """The distance of one array from another, over the norm of the other."""
+    return float(np.linalg.norm(np.asarray(a) - np.asarray(b)) / np.linalg.norm(np.asarray(b)))
+
+
+def t2_predicted(evidence: Evidence, name: str, path: SlowPath, by: float) -> tuple[Any, bool]:
+    """Predicted over measured t2, less one, and whether that is small.
+
+    Of a run without t2: whether none was predicted before its end.
+    """
+    job, run = evidence.job(name), evidence[name]
+    rate = float(job.method.learning_rate)
+    step = lb.theory.predicted_t2(job.problem, rate, job.penalty, threshold=job.generalised_at, path=path).step
+    if run.t2 is None:
+        return {"predicted": step, "measured": None}, step > (1 - by) * job.steps
+    return step / run.t2 - 1, abs(step / run.t2 - 1) <= by
+
+
 def flat(params: Any) -> np.ndarray:
     """All parameters in one vector, layers in the order of their names."""
     if not isinstance(params, dict):
@@ -44,14 +73,14 @@ def completion(seed: int, **problem: Any) -> MatrixCompletion:
         return lb.problems.MatrixCompletion(seed=seed, **problem)
 
 
-def matrix_problem(evidence: Evidence, name: str) -> AbstractMatrix:
+def matrix_problem(evidence: Any, name: str) -> AbstractMatrix:
     """The problem that a run was made on."""
     problem = evidence.jobs[name].problem
     assert isinstance(problem, lb.problems.AbstractMatrix)
     return problem
 
 
-def truth_of(evidence: Evidence, name: str) -> np.ndarray:
+def truth_of(evidence: Any, name: str) -> np.ndarray:
     """The planted matrix of a run's problem."""
     return np.asarray(matrix_problem(evidence, name).truth)
 

@@ -1,4 +1,4 @@
-"""From an experiment to its report: missing runs, the store, the claims, the figure."""
+"""From an entry to its report: missing runs, the store, the claims, the figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,27 +14,30 @@ from typing import Any
 import numpy as np
 
 from latebloom import catalog, figures
-from latebloom.catalog import Claim, Evidence, Experiment, Request, Study
+from latebloom.catalog.base import FULL, Claim, Entry, Evidence, Measured, Settings, Study, as_text
 from latebloom.core.json import plain
 from latebloom.engine.run import Run
 from latebloom.engine.storage import Place, opened, require_complete, run_stored
-from latebloom.figures.look import style
 from latebloom.store import Store, run_key
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim with what was measured: on one draw, or on several with the share in which it held."""
+    """A claim with what was measured: on one draw, or on several with the share in which it held.
+
+    `documented` is None with settings that nobody has documented.
+    """
 
     claim: Claim
     measured: Any
     holds: bool
     held: int
     of: int
+    documented: bool | None
 
     @property
     def as_documented(self) -> bool:
-        return self.holds == self.claim.documented
+        return self.documented is None or self.holds == self.documented
 
     def to_json(self) -> dict[str, Any]:
         shown = {
@@ -44,16 +47,16 @@ class Verdict:
             "measured": plain(self.measured),
             "expected": self.claim.expected,
             "holds": self.holds,
-            "documented": self.claim.documented,
+            "documented": self.documented,
         }
         return shown if self.of == 1 else shown | {"held": self.held, "of": self.of, "rate": self.held / self.of}
 
 
 @dataclass(frozen=True)
 class Report:
-    """What `reproduce` found out about one experiment."""
+    """What `reproduce` found out about one entry."""
 
-    experiment: Experiment
+    entry: Entry
     evidence: Sequence[Evidence]
     verdicts: Sequence[Verdict]
     figures: Sequence[Path]
@@ -62,7 +65,15 @@ class Report:
     served: int
 
     @property
+    def settings(self) -> Settings:
+        """Those of the first draw."""
+        return self.evidence[0].settings
+
+    @property
     def as_documented(self) -> bool:
+        """Whether every verdict is as documented; with other settings, whether every run came to its end."""
+        if self.entry.preset(self.settings) is None:
+            return not any(run.outcome.failed for evidence in self.evidence for run in evidence.runs.values())
         return all(verdict.as_documented for verdict in self.verdicts)
 
     @property
@@ -70,18 +81,19 @@ class Report:
         return sum(run.provenance["gradients"] for evidence in self.evidence for run in evidence.runs.values())
 
     def to_json(self) -> dict[str, Any]:
-        seeds = [evidence.request.seed for evidence in self.evidence]
+        seeds = [evidence.settings.seed for evidence in self.evidence]
         return {
-            "experiment": self.experiment.id,
+            "experiment": self.entry.id,
             "seed": seeds[0],
             "seeds": seeds,
-            "set": dict(self.evidence[0].request.given),
+            "set": plain({k: v for k, v in self.settings.changed(self.entry.settings).items() if k != "seed"}),
+            "settings": plain(self.settings.values),
             "seconds": self.seconds,
             "gradients": self.gradients,
             "computed": self.computed,
             "from_store": self.served,
             "runs": [
-                run_json(name if len(seeds) == 1 else f"seed {evidence.request.seed}: {name}", run)
+                run_json(name if len(seeds) == 1 else f"seed {evidence.settings.seed}: {name}", run)
                 for evidence in self.evidence
                 for name, run in evidence.runs.items()
             ],
@@ -91,86 +103,107 @@ class Report:
 
 
 def reproduce(
-    experiment: Experiment | str,
+    entry: Entry | str,
     *,
     store: Place = None,
     seeds: Sequence[int] = (),
     full: bool = False,
-    given: Mapping[str, str] | None = None,
-    out: Path | None = None,
+    out: Path | str | None = None,
+    **changes: Any,
 ) -> Report:
     """Runs what the store does not have, checks every claim, and draws the figure into `out` if given.
 
-    `experiment` is an entry or its id, e.g. "beyond-l2/fig3"; `store` a store or its folder, yours by default; `seeds`
-    are the draws, the entry's own by default; `full` is the paper's size; `given` sets some of the entry's `choices`.
+    `entry` is one of the catalog or its id, e.g. "beyond-l2/fig3"; `store` a store or its folder, yours by default;
+    `seeds` are the draws, the entry's own by default; `full` is the paper's size; everything else is a setting of the
+    entry: `lb.reproduce("beyond-l2/fig3", learning_rate=0.05)`.
     """
     started = time.perf_counter()
-    experiment = catalog.get(experiment) if isinstance(experiment, str) else experiment
+    entry = catalog.get(entry) if isinstance(entry, str) else entry
     store = opened(store)
-    experiment.check_choices(given or {})
-    chosen = tuple(sorted((given or {}).items()))
-    requests = [Request(seed, full, chosen) for seed in (seeds or (experiment.seed,))]
-    jobs = [dict(experiment.jobs(request)) for request in requests]
-    made, computed = run_stored([job for group in jobs for job in group.values()], store, label=experiment.id)
+    settings = entry.configured(changes, full=full)
+    draws = [settings.but(seed=seed) for seed in seeds] or [settings]
+    jobs = [entry.jobs(draw) for draw in draws]
+    made, computed = run_stored([job for group in jobs for job in group.values()], store, label=entry.id)
     require_complete(made)
     runs = iter(made)
-    studies = [list(experiment.studies(request)) for request in requests]
+    studies = [entry.study_list(draw) for draw in draws]
     tables, studied = _tables([study for group in studies for study in group], store)
     evidence = [
-        Evidence(
-            request,
-            group,
-            {name: next(runs) for name in group},
-            {study.name: next(tables) for study in wanted},
-        )
-        for request, group, wanted in zip(requests, jobs, studies, strict=True)
+        Evidence(draw, group, {name: next(runs) for name in group}, {study.name: next(tables) for study in wanted})
+        for draw, group, wanted in zip(draws, jobs, studies, strict=True)
     ]
-    verdicts = [judge(claim.of(requests[0]), evidence) for claim in experiment.claims]
-    paths: list[Path] = []
-    if out is not None:
-        with style():
-            paths = figures.save(experiment.draw(evidence[0]), out, _file_name(experiment, requests[0]))
+    preset = entry.preset(settings)
+    verdicts = [judge(claim.of(preset), evidence, documented=preset is not None) for claim in entry.claims]
+    paths = [] if out is None else _save(entry, evidence[0], Path(out))
     asked = sum(len(group) for group in jobs) + sum(len(group) for group in studies)
     seconds = time.perf_counter() - started
-    return Report(experiment, evidence, verdicts, paths, seconds, computed + studied, asked - computed - studied)
+    return Report(entry, evidence, verdicts, paths, seconds, computed + studied, asked - computed - studied)
 
 
-def _file_name(experiment: Experiment, request: Request) -> str:
+def _save(entry: Entry, evidence: Evidence, out: Path) -> list[Path]:
+    """The figure's files, which say what they show: version, settings, runs."""
+    from importlib.metadata import version
+
+    name = file_name(entry, evidence.settings)
+    figure: Any = entry.draw(evidence)
+    if not isinstance(figure, figures.Figure):
+        from latebloom.figures.old.files import save_canvas
+
+        return save_canvas(figure, out, name)
+    ids = " ".join(run_key(run.configuration) for run in evidence.runs.values())
+    told = {"title": f"{entry.id}: {entry.title}", "settings": evidence.settings.text, "runs": ids}
+    return figures.save(figure, out, name, told | {"software": f"latebloom {version('latebloom')}"})
+
+
+def file_name(entry: Entry, settings: Settings) -> str:
     """The entry's id; another draw, the full size or another setting has a name of its own."""
-    marks = ([f"seed{request.seed}"] if request.seed != experiment.seed else []) + (["full"] if request.full else [])
-    marks += [_mark(value) for _, value in request.given]
-    return "-".join([experiment.id.replace("/", "-"), *marks])
+    name, changes = entry.id.replace("/", "-"), settings.changed(entry.settings)
+    marks = [f"seed{changes.pop('seed')}"] if "seed" in changes else []
+    if entry.preset(settings) == FULL:
+        return "-".join([name, *marks, "full"])
+    return "-".join([name, *marks, *(f"{key}={_mark(as_text(value))}" for key, value in changes.items())])
 
 
 def _mark(value: str) -> str:
     """A setting as a part of a file's name: of a path the file and its folder, and a digest of what is left out.
 
-    >>> _mark("./faces.npz"), _mark("my faces/old.npz")
-    ('faces.npz', 'my_faces_old.npz-93cf6e')
+    >>> _mark("./faces.npz"), _mark("my faces/old.npz"), _mark("1e-06,3e-06")
+    ('faces.npz', 'my_faces_old.npz-93cf6e', '1e-06,3e-06')
     """
     path = Path(value)
-    readable = re.sub(r"[^A-Za-z0-9.-]+", "_", "/".join(path.parts[-2:]))[-32:]
+    readable = re.sub(r"[^A-Za-z0-9.,-]+", "_", "/".join(path.parts[-2:]))[-32:]
     if readable == path.as_posix():
         return readable
     return f"{readable}-{hashlib.sha256(os.fsencode(path.as_posix())).hexdigest()[:6]}"
 
 
-def judge(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
+def judge(claim: Claim, evidence: Sequence[Evidence], *, documented: bool = True) -> Verdict:
     """The claim's verdict: on one draw as it is, on several by the share in which it held.
 
     A claim documented to hold does so if it held in the documented share of draws; a claim documented
     to fail holds if it held in half of them.
     """
-    measured = [claim.check(item) for item in evidence]
-    held = sum(bool(item.holds) for item in measured)
+    measured = [_check(claim, item, documented=documented) for item in evidence]
+    held = sum(item.holds for item in measured)
+    said = claim.documented if documented else None
     if len(measured) == 1:
-        return Verdict(claim, measured[0].value, bool(measured[0].holds), held, 1)
+        return Verdict(claim, measured[0].value, measured[0].holds, held, 1, said)
     needed = claim.rate if claim.documented else 0.5
     values = [item.value for item in measured]
-    return Verdict(claim, values, held >= needed * len(measured), held, len(measured))
+    return Verdict(claim, values, held >= needed * len(measured), held, len(measured), said)
 
 
-def _tables(studies: Sequence[Study], store: Store):
+def _check(claim: Claim, evidence: Evidence, *, documented: bool) -> Measured:
+    """The claim's number. With settings of the user's own it may have none (a grid of one cell has no slope)."""
+    if documented:
+        return claim.check(evidence)
+    try:
+        return claim.check(evidence)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        return Measured(f"not measurable with these settings ({type(error).__name__}: {error})", False)
+
+
+def _tables(studies: Sequence[Study], store: Store) -> tuple[Iterator[Mapping[str, np.ndarray]], int]:
     """The columns of every study, from the store where they are there; and how many were computed."""
     found: list[dict[str, np.ndarray]] = []
     computed = 0

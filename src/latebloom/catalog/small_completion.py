@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence
 from latebloom.catalog.measures import completion, flat
+from latebloom.catalog.old_base import Evidence
 
 if TYPE_CHECKING:
     from latebloom.flows import FlowJob

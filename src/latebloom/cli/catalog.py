@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from latebloom.cli.common import Json, StoreOption, console, print_json
+from latebloom.core.json import plain
 from latebloom.errors import InputError
+
+if TYPE_CHECKING:
+    from latebloom.catalog import Entry
 
 
 def list_experiments(as_json: Json = False, store: StoreOption = None) -> None:
     """The catalog: id, claim, cost."""
-    from latebloom.catalog import EXPERIMENTS
+    from latebloom.catalog import ENTRIES
 
     if as_json:
-        print_json([_row(entry) for entry in EXPERIMENTS.values()])
+        print_json([_row(entry) for entry in ENTRIES.values()])
         return
     from rich.table import Table
 
     table = Table("id", "claim", "seconds", box=None, pad_edge=False)
-    for entry in EXPERIMENTS.values():
-        table.add_row(entry.id, entry.claim, f"{entry.seconds:g}")
+    for entry in ENTRIES.values():
+        table.add_row(entry.id, entry.summary, f"{entry.seconds:g}")
     console().print(table)
 
 
@@ -30,7 +34,7 @@ def show(
     as_json: Json = False,
     store: StoreOption = None,
 ) -> None:
-    """Settings, claims and source of one entry."""
+    """Settings, claims with their bounds, and source of one entry."""
     from latebloom import catalog
 
     if experiment in catalog.PAPERS:
@@ -39,42 +43,42 @@ def show(
     if as_json:
         print_json(_details(entry))
         return
+    from latebloom.catalog.base import as_text
+
     out = console()
     out.print(f"{entry.id}  {entry.title}", style="bold", soft_wrap=True)
-    out.print(f"{entry.claim}\n{catalog.PAPERS[entry.paper]}: {entry.source}.", soft_wrap=True)
-    larger = "" if entry.full_seconds is None else f"; with --full {entry.cost(full=True)}"
+    out.print(f"{entry.summary}\n{catalog.PAPERS[entry.paper]}: {entry.source}.", soft_wrap=True)
+    larger = f"; with --full {entry.cost(full=True)}" if entry.full else ""
     out.print(f"Cost: {entry.cost()}{larger}.", soft_wrap=True)
-    out.print(f"Seed {entry.seed}: {entry.seed_reason}.\n", soft_wrap=True)
-    for name, value in entry.settings.items():
-        out.print(f"  {name:<24} {value}")
-    for name, meaning in entry.choices.items():
-        out.print(f"  --set {name}=…{'':<{max(17 - len(name), 0)}}{meaning}", soft_wrap=True)
+    out.print(f"Seed {entry.settings.seed}: {entry.seed_reason}.", soft_wrap=True)
+    out.print("\nSettings, each changed by --set NAME=VALUE:")
+    for one in entry.settings_json():
+        full = f" (with --full {as_text(one['full'])})" if "full" in one else ""
+        out.print(f"  {one['name']:<20} {as_text(one['default'])}{full}  {one['note']}".rstrip(), soft_wrap=True)
     for note in entry.notes:
         out.print(f"\n{note}", soft_wrap=True)
     out.print("\nClaims:")
     for claim in entry.claims:
         verdict = "holds" if claim.documented else "fails as printed"
-        verdict += {None: "", True: ", holds with --full", False: ", fails with --full"}[claim.in_full]
         share = "" if claim.rate == 1 else f", in at least {claim.rate:.0%} of draws"
         out.print(f"  {claim.id} ({verdict}{share}): {claim.text}", soft_wrap=True)
         out.print(f"      {claim.source}; expected: {claim.expected}", soft_wrap=True)
+        if claim.full is not None:
+            out.print(f"      with --full: {claim.of('full').expected}", soft_wrap=True)
 
 
-def _row(entry) -> dict[str, Any]:
+def _row(entry: Entry) -> dict[str, Any]:
     return {
         "id": entry.id,
         "paper": entry.paper,
-        "figure": entry.figure,
-        "claim": entry.claim,
+        "figure": entry.figure_id,
+        "claim": entry.summary,
         "seconds": entry.seconds,
     }
 
 
-def _details(entry) -> dict[str, Any]:
-    claims = [
-        {k: getattr(claim, k) for k in ("id", "text", "source", "expected", "documented", "in_full", "rate")}
-        for claim in entry.claims
-    ]
-    more = {"title": entry.title, "source": entry.source, "settings": dict(entry.settings), "seed": entry.seed}
-    more |= {"choices": dict(entry.choices), "full_seconds": entry.full_seconds}
-    return _row(entry) | more | {"seed_reason": entry.seed_reason, "notes": list(entry.notes), "claims": claims}
+def _details(entry: Entry) -> dict[str, Any]:
+    more = {"title": entry.title, "source": entry.source, "settings": plain(entry.settings_json())}
+    more |= {"full": plain(dict(entry.full)), "full_seconds": entry.full_seconds, "seed": entry.settings.seed}
+    more |= {"seed_reason": entry.seed_reason, "notes": list(entry.notes)}
+    return _row(entry) | more | {"claims": [claim.to_json() for claim in entry.claims]}

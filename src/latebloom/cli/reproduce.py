@@ -22,7 +22,11 @@ Seeds = Annotated[
 Full = Annotated[bool, typer.Option("--full", help="The paper's full size, where the everyday one is smaller.")]
 Given = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Set what an entry lets you choose, e.g. data=FILE."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Change a setting of the entry, e.g. learning_rate=0.05; `latebloom show ID` lists them.",
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures go.")]
 
@@ -63,7 +67,7 @@ def _reports(
 
     chosen = catalog.select(names)
     for entry in chosen:
-        entry.check_choices(given or {})
+        entry.configured(given or {}, full=full)
     kept = open_store(store)
     use_compile_cache()
     from latebloom.catalog.reproduction import reproduce as reproduce_one
@@ -71,9 +75,9 @@ def _reports(
     reports = []
     for number, entry in enumerate(chosen, start=1):
         # One draw is the entry's own, which may have been chosen; several are a sample, and start at 0.
-        draws = range(seeds) if seeds else (entry.seed if seed is None else seed,)
+        draws = range(seeds) if seeds else () if seed is None else (seed,)
         log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} ({entry.cost(full=full)}; less from the store)")
-        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, given=given, out=out))
+        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out, **(given or {})))
     return reports
 
 
@@ -106,14 +110,16 @@ def _print_claims(reports: list[Report]) -> None:
     table = Table("experiment", "claim", "measured", "expected", "verdict", box=None, pad_edge=False)
     for report in reports:
         for verdict in report.verdicts:
-            row = (report.experiment.id, verdict.claim.id, short(verdict.measured), verdict.claim.expected)
+            row = (report.entry.id, verdict.claim.id, short(verdict.measured), verdict.claim.expected)
             table.add_row(*row, _verdict(verdict))
     console().print(table)
 
 
 def _verdict(verdict: Verdict) -> str:
     notes = [] if verdict.of == 1 else [f"held in {verdict.held} of {verdict.of}"]
-    if not verdict.as_documented:
+    if verdict.documented is None:
+        notes.append("not documented here")
+    elif not verdict.as_documented:
         notes.append("NOT as documented")
     elif not verdict.holds:
         notes.append("as documented")
@@ -124,7 +130,7 @@ def _print_files(reports: list[Report]) -> None:
     out = console()
     for report in reports:
         kept = f"{report.computed} computed, {report.served} from the store, {report.seconds:.1f} s"
-        out.print(f"\n{report.experiment.id}: {kept}")
+        out.print(f"\n{report.entry.id}: {kept}")
         for evidence in report.evidence:
             for name, run in evidence.runs.items():
                 if len(report.evidence) * len(evidence.runs) <= 8:

@@ -86,6 +86,8 @@ def numbers(*, default: Any = MISSING, whole: bool = False, **options: Any) -> A
             raise InputError(f"{what}={value!r} is not allowed: {what} must be a tuple of numbers, e.g. (1, 2)")
         return tuple(each(what, item, **limits) for item in value)
 
+    if default is not MISSING and default is not None:
+        default = check("default", default)  # an array of NumPy, too
     return declare("numbers", check, default, limits=limits, **options)
 
 

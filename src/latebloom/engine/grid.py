@@ -1,10 +1,10 @@
-"""A grid of jobs: one job, and the values that some of its fields take."""
+"""A grid of jobs: the values that some things take, and a job for every combination."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from latebloom.engine.job import AbstractJob
 from latebloom.errors import InputError
@@ -12,7 +12,52 @@ from latebloom.errors import InputError
 J = TypeVar("J", bound=AbstractJob)
 
 
-def grid(job: J, axes: Mapping[str, Sequence[Any]]) -> dict[str, J]:
+class Grid(Mapping[str, J], Generic[J]):
+    """Jobs by name, one per combination of values; `cells` has the values of each. The last axis changes first.
+
+    `job` is called with the values by the names of their axes; `name` is a text with these names in braces.
+
+    >>> import latebloom as lb
+    >>> problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12)
+    >>> def job(rate, strength):
+    ...     steps = round(1e-2 / (rate * strength))
+    ...     return lb.TrainJob(problem, lb.GradientDescent(rate), lb.L1(strength), steps=steps)
+    >>> cells = Grid(job, {"rate": [0.1, 0.05], "strength": [1e-3, 1e-4]}, name="α={rate:g}, β={strength:g}")
+    >>> list(cells)[:2], cells["α=0.1, β=0.0001"].steps, cells.cells["α=0.1, β=0.001"]
+    (['α=0.1, β=0.001', 'α=0.1, β=0.0001'], 1000, {'rate': 0.1, 'strength': 0.001})
+    """
+
+    def __init__(self, job: Callable[..., J], axes: Mapping[str, Sequence[Any]], *, name: str):
+        self.axes = {axis: list(values) for axis, values in axes.items()}
+        self.name = name
+        for axis, values in self.axes.items():
+            if not values:
+                raise InputError(f"the axis {axis!r} has no values: give at least one")
+        self.cells: dict[str, dict[str, Any]] = {}
+        self._jobs: dict[str, J] = {}
+        for values in itertools.product(*self.axes.values()):
+            cell = dict(zip(self.axes, values, strict=True))
+            called = self.name_of(**cell)
+            if called in self.cells:
+                raise InputError(f"two cells of the grid are called {called!r}: give each value once")
+            self.cells[called] = cell
+            self._jobs[called] = job(**cell)
+
+    def name_of(self, **cell: Any) -> str:
+        """The name of the cell with these values."""
+        return self.name.format(**cell)
+
+    def __getitem__(self, name: str) -> J:
+        return self._jobs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._jobs)
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+
+def grid(job: J, axes: Mapping[str, Sequence[Any]]) -> Grid[J]:
     """The job once for every combination of values, by a name that tells them apart: `learning_rate=0.1, seed=0`.
 
     An axis is a field of the job (`steps`) or of one of its parts (`method.learning_rate`); the last one changes first.
@@ -24,18 +69,15 @@ def grid(job: J, axes: Mapping[str, Sequence[Any]]) -> dict[str, J]:
     >>> list(grid(job, {"method.learning_rate": [0.1, 0.05], "problem.seed": range(2)}))[:2]
     ['learning_rate=0.1, seed=0', 'learning_rate=0.1, seed=1']
     """
-    values = {path: list(given) for path, given in axes.items()}
-    for path, given in values.items():
-        if not given:
-            raise InputError(f"the axis {path!r} has no values: give at least one")
-    shown = _short(list(values))
-    jobs: dict[str, J] = {}
-    for cell in itertools.product(*values.values()):
-        name = ", ".join(f"{shown[path]}={_text(value)}" for path, value in zip(values, cell, strict=True))
-        if name in jobs:
-            raise InputError(f"two cells of the grid are called {name!r}: give each value once")
-        jobs[name] = job.but(dict(zip(values, cell, strict=True)))
-    return jobs
+    return _FieldGrid(lambda **cell: job.but(cell), axes, name="")
+
+
+class _FieldGrid(Grid[J]):
+    """A grid over fields of a job, named by them."""
+
+    def name_of(self, **cell: Any) -> str:
+        shown = _short(list(self.axes))
+        return ", ".join(f"{shown[path]}={_text(value)}" for path, value in cell.items())
 
 
 def _short(paths: Sequence[str]) -> dict[str, str]:

@@ -140,9 +140,9 @@ class Run:
 
     def plot(self) -> Figure:
         """Errors and norm against the step, with the milestones marked."""
-        from latebloom.figures.overview import draw_run
+        from latebloom.figures import draw, overview
 
-        return draw_run(self)
+        return draw(overview(self))
 
     @property
     def unsound(self) -> str | None:

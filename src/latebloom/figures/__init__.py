@@ -1,7 +1,8 @@
-"""Traces from runs, then drawing."""
+"""Figures as data, drawn with Matplotlib and written to files."""
 
-from latebloom.figures.look import canvas, style
-from latebloom.figures.output import save
-from latebloom.figures.overview import draw_run
+from latebloom.figures.drawing import draw
+from latebloom.figures.files import save
+from latebloom.figures.of_run import overview
+from latebloom.figures.traces import Axis, Figure, Heat, Line, Note, Panel, Rule
 
-__all__ = ["canvas", "draw_run", "save", "style"]
+__all__ = ["Axis", "Figure", "Heat", "Line", "Note", "Panel", "Rule", "draw", "overview", "save"]

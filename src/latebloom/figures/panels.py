@@ -1,172 +1,236 @@
-"""Panels that many figures share: traces of a run on an axis, theory dashed over measurement."""
+"""Panels that many figures share: a run's columns as traces, theory dashed over measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, shades
+from latebloom.figures.traces import Axis, Line, Note, Panel, Rule, Trace
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from latebloom.engine.run import Run
     from latebloom.flows import SlowPath
 
-STEP_LABEL = "step $t$"
+STEPS = Axis("step $t$", "log", low=1)
+ZERO = 1e-9  # of the largest: a true singular value below this is none
 
 
-def log_steps(axis: Axes, label: str = STEP_LABEL) -> None:
-    """A logarithmic step axis from step 1 on."""
-    axis.set_xscale("log")
-    axis.set_xlabel(label)
-    axis.set_xlim(left=1)
-
-
-def shown_clock(run: Run) -> str:
+def clock_of(run: Run) -> str:
     """The column that the horizontal axis shows: the run's own clock, or the logarithm of the time if it has one."""
     return "log_time" if "log_time" in run.columns else run.clock
 
 
-def log_clock(axis: Axes, run: Run) -> None:
+def clock_axis(run: Run) -> Axis:
     """A logarithmic axis of the run's own clock: steps from 1 on, or the times that were recorded.
 
     Of a logarithm of time it shows what is above one: a double logarithm.
     """
-    if len(run[run.clock]) > 1:
-        log_steps(axis, r"$\log t$" if shown_clock(run) == "log_time" else STEP_LABEL)
-    if run.clock != "step":
-        axis.set_xlabel("time $t$" if run.clock == "time" else r"slow time $s = \lambda t$")
-        if len(run[run.clock]) > 1:
-            axis.set_xlim(left=float(run[run.clock][1]))
+    many = len(run[run.clock]) > 1
+    scale = "log" if many else "linear"
+    if run.clock == "step":
+        label = r"$\log t$" if clock_of(run) == "log_time" else "step $t$"
+        return Axis(label, scale, low=1 if many else None)
+    label = "time $t$" if run.clock == "time" else r"slow time $s = \lambda t$"
+    return Axis(label, scale, low=float(run[run.clock][1]) if many else None)
+
+
+def curve(
+    run: Run,
+    column: str,
+    label: str = "",
+    role: str = "cycle 0",
+    marks: str = "solid",
+    *,
+    part: Any = None,
+    **look: Any,
+) -> Line:
+    """A column of a run against its clock; `part` are the entries to show of a vector."""
+    values = run[column] if part is None else run[column][:, part]
+    return Line(run[clock_of(run)], values, label, role, marks, **look)
+
+
+def milestones(run: Run, *, names: bool = True) -> list[Rule]:
+    """Thin vertical rules at the memorised and the generalised step, named above the panel."""
+    marks = ((run.milestones.memorised, "$t_1$", "train"), (run.milestones.generalised, "$t_2$", "test"))
+    rules = []
+    for milestone, name, role in marks:
+        when = None if milestone is None else milestone.when if milestone.log_time is None else milestone.log_time
+        if when and when >= 0:  # neither none nor before the first step, which a log axis does not show
+            rules.append(Rule(when, name if names else "", role, "solid", tag=names, width=0.8, opacity=0.5))
+    return rules
+
+
+def thresholds(run: Run) -> list[Rule]:
+    """The errors at which the milestones are taken."""
+    both = ((run.milestones.memorised, "train"), (run.milestones.generalised, "test"))
+    return [
+        Rule(milestone.threshold, "", role, "dotted", across="y", width=0.6, opacity=0.6)
+        for milestone, role in both
+        if milestone is not None
+    ]
+
+
+def predictions(named: Mapping[str, float]) -> list[Rule]:
+    """Where theory says it happens: vertical rules, named in the legend; what never happens has none."""
+    styles = ("dashed", "dashdot", "dotted")
+    return [
+        Rule(step, name, "theory", marks)
+        for (name, step), marks in zip(named.items(), styles, strict=False)
+        if np.isfinite(step)
+    ]
+
+
+@dataclass(frozen=True)
+class SlowFlow:
+    """The exact slow flow on the axis of steps: a slow time s is the step `s / pace`, `pace` being αβ."""
+
+    path: SlowPath
+    pace: float
+
+    def line(self, values: np.ndarray, label: str = "slow flow") -> Line:
+        """A quantity along the flow: dashed, over the measurement, which alone decides what the axes show."""
+        after = self.path.slow_times > 0
+        return Line(self.path.slow_times[after] / self.pace, values[after], label, "theory", "dashed", fits=False)
+
+
+def withheld(runs: Iterable[Run]) -> list[Note]:
+    """Why theory is not drawn, where some run's gradient is not sound; nothing where all are."""
+    sentence = next(filter(None, (run.unsound for run in runs)), None)
+    return [] if sentence is None else [Note(sentence, 0.02, 0.02, panel=True, size=6)]
 
 
 def errors(
-    axis: Axes,
     run: Run,
-    *,
+    *more: Trace,
     log: bool = True,
-    legend: bool = True,
     test: str = "recovery error",
     label: str = "relative error",
-) -> None:
+    **panel: Any,
+) -> Panel:
     """Train and test error against the step, with t1 and t2 and the thresholds that define them marked."""
-    axis.plot(run[shown_clock(run)], run["train_error"], color=TRAIN, label="train error")
-    axis.plot(run[shown_clock(run)], run["test_error"], color=TEST, label=test)
-    for milestone, colour in ((run.milestones.memorised, TRAIN), (run.milestones.generalised, TEST)):
-        if log and milestone is not None:
-            axis.axhline(milestone.threshold, color=colour, linewidth=0.6, linestyle=":", alpha=0.6)
-    if log:
-        axis.set_yscale("log")
-    log_clock(axis, run)
-    axis.set_ylabel(label)
-    mark_milestones(axis, run)
-    if legend:
-        axis.legend(loc="best")
+    curves = [curve(run, "train_error", "train error", "train"), curve(run, "test_error", test, "test")]
+    traces = [*more, *curves, *(thresholds(run) if log else []), *milestones(run)]
+    return Panel(traces, clock_axis(run), Axis(label, "log" if log else "linear"), **panel)
 
 
-def mark_milestones(axis: Axes, run: Run, *, names: bool = True) -> None:
-    """Thin vertical lines at the memorised and generalised steps."""
-    marks = ((run.milestones.memorised, "$t_1$", TRAIN), (run.milestones.generalised, "$t_2$", TEST))
-    for milestone, name, colour in marks:
-        when = None if milestone is None else milestone.when if milestone.log_time is None else milestone.log_time
-        if not when or when < 0:  # none, or before the first step, which a log axis does not show
-            continue
-        axis.axvline(when, color=colour, linewidth=0.8, alpha=0.5)
-        if names:
-            place = axis.get_xaxis_transform()
-            axis.text(when, 1.0, name, transform=place, ha="center", va="bottom", color=colour, fontsize=7)
-
-
-def mark_predictions(axis: Axes, predictions: Mapping[str, float]) -> None:
-    """Where theory says it happens: dashed vertical lines, named in the legend; what never happens has none."""
-    for (name, step), style in zip(predictions.items(), ("--", "-.", ":"), strict=False):
-        if np.isfinite(step):
-            axis.axvline(step, color=THEORY, linestyle=style, linewidth=0.9, label=name)
-
-
-def withheld(axis: Axes, runs: Iterable[Run]) -> bool:
-    """Whether some run's gradient is not sound, so that theory is not drawn; then the panel says why."""
-    sentence = next(filter(None, (run.unsound for run in runs)), None)
-    if sentence is not None:
-        axis.text(0.02, 0.02, sentence, transform=axis.transAxes, fontsize=6)
-    return sentence is not None
-
-
-def slow_flow(axis: Axes, path: SlowPath, values: np.ndarray, pace: float, label: str = "slow flow") -> None:
-    """A quantity along the slow flow at the steps `s / (αβ)`, `pace` being αβ: dashed, over the measurement."""
-    after, limits = path.slow_times > 0, axis.get_ylim()
-    axis.plot(path.slow_times[after] / pace, values[after], "--", color=THEORY, linewidth=0.9, label=label)
-    axis.set_ylim(limits)  # those of the measurement: the end of an exact path is at rounding
-    axis.legend(loc="lower right")
-
-
-def ratio(axis: Axes, run: Run) -> None:
+def ratio(run: Run, *more: Trace, **panel: Any) -> Panel:
     """Which force drives: the gradient ratio, with the level 1 dashed."""
-    axis.plot(run[shown_clock(run)], run["gradient_ratio"], color=NORM)
-    axis.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)
-    axis.set_yscale("log")
-    log_clock(axis, run)
-    axis.set_ylabel(r"gradient ratio $|G|\,/\,(\beta|H|)$")
-    mark_milestones(axis, run)
+    level = Rule(1.0, across="y")
+    traces = [curve(run, "gradient_ratio", "", "norm"), level, *milestones(run), *more]
+    return Panel(traces, clock_axis(run), Axis(r"gradient ratio $|G|\,/\,(\beta|H|)$", "log"), **panel)
 
 
-def norm(axis: Axes, run: Run, column: str, label: str, limits: Sequence[tuple[float, str]] = ()) -> None:
-    """A norm against the step, with where theory says it ends dashed."""
-    axis.plot(run[shown_clock(run)], run[column], color=NORM)
-    for value, name in limits:
-        axis.axhline(value, color=THEORY, linestyle="--", linewidth=0.9, label=name)
-    log_clock(axis, run)
-    axis.set_ylabel(label)
-    mark_milestones(axis, run)
-    if limits:
-        axis.legend(loc="best")
+def norm(run: Run, column: str, label: str, *more: Trace, **panel: Any) -> Panel:
+    """A norm against the step; `more` is where theory says that it ends."""
+    return Panel([curve(run, column, "", "norm"), *more, *milestones(run)], clock_axis(run), Axis(label), **panel)
 
 
-def components(axis: Axes, run: Run, truth: np.ndarray) -> None:
+def components(run: Run, truth: np.ndarray, **panel: Any) -> Panel:
     """Every component of the vector: the support coloured with its true value dashed, the rest grey."""
-    support = np.flatnonzero(truth)
     off = np.flatnonzero(truth == 0)
-    axis.plot(run[shown_clock(run)], run["components"][:, off], color=GREY, linewidth=0.4, alpha=0.5)
-    for index in support:
-        (line,) = axis.plot(run[shown_clock(run)], run["components"][:, index], linewidth=1.1)
-        axis.axhline(truth[index], color=line.get_color(), linestyle="--", linewidth=0.7)
-    log_clock(axis, run)
-    axis.set_ylabel("components $a_i$")
-    mark_milestones(axis, run)
+    traces: list[Trace] = [curve(run, "components", role="grey", width=0.4, opacity=0.5, part=off)]
+    for place, index in enumerate(np.flatnonzero(truth)):
+        traces.append(curve(run, "components", role=f"cycle {place}", width=1.1, part=index))
+        traces.append(Rule(float(truth[index]), "", f"cycle {place}", across="y", width=0.7))
+    return Panel([*traces, *milestones(run)], clock_axis(run), Axis("components $a_i$"), **panel)
 
 
-def family(axis: Axes, runs: Mapping[str, Run]) -> None:
-    """Test errors of several runs, dark to light in their order, with the train errors dotted in the same colour."""
-    for (label, run), colour in zip(runs.items(), shades(len(runs)), strict=True):
-        axis.plot(run[shown_clock(run)], run["test_error"], color=colour, label=label)
-        axis.plot(run[shown_clock(run)], run["train_error"], color=colour, linewidth=0.7, linestyle=":")
-    axis.set_yscale("log")
-    log_clock(axis, next(iter(runs.values())))
-    axis.set_ylabel("relative error")
+def shade_of(place: int, count: int) -> float:
+    """The shade of one in a family: 0 is dark, 1 light."""
+    return place / max(count - 1, 1)
 
 
-def family_legend(axis: Axes, **options: Any) -> None:
-    """The legend of a `family`, small and out of the curves' way."""
-    axis.legend(loc="lower left", fontsize=5, title="recovery (train dotted)", title_fontsize=5, **options)
+def family(
+    runs: Mapping[str, Run], *more: Trace, column: str = "test_error", dotted: str = "train_error"
+) -> list[Trace]:
+    """A column of several runs, dark to light in their order, with another dotted in the same shade."""
+    traces: list[Trace] = [*more]
+    for place, (label, run) in enumerate(runs.items()):
+        shade = shade_of(place, len(runs))
+        traces.append(curve(run, column, label, shade=shade))
+        traces.append(curve(run, dotted, marks="dotted", shade=shade, width=0.7))
+    return traces
+
+
+def family_key(labels: Iterable[str], title: str = "") -> list[Line]:
+    """What the shades of a family stand for, where several panels share it: the `key` of a figure."""
+    labels = list(labels)
+    shades = [Line([], [], label, shade=shade_of(place, len(labels))) for place, label in enumerate(labels)]
+    return shades + ([Line([], [], title, "grey", "dotted")] if title else [])
+
+
+def family_errors(runs: Mapping[str, Run], *more: Trace, **panel: Any) -> Panel:
+    """Test errors of several runs with their train errors dotted."""
+    look: dict[str, Any] = {"legend": "lower left", "legend_title": "recovery (train dotted)"} | panel
+    axis = clock_axis(next(iter(runs.values())))
+    return Panel([*family(runs), *more], axis, Axis("relative error", "log"), **look)
+
+
+COUNT_LABELS = (
+    "train error at the end",
+    "recovery error at the end",
+    "memorisation step $t_1$",
+    "generalisation step $t_2$",
+)
+SYMBOLS = "os^DvPX*"
 
 
 def against_count(
-    axes: Sequence[Axes], counts: Sequence[int], label: str, columns: Sequence[Sequence[float | None]]
-) -> None:
-    """Final train and test error, t1 and t2 against the number of measurements, a panel each; None is left out."""
-    names = (
-        "train error at the end",
-        "recovery error at the end",
-        "memorisation step $t_1$",
-        "generalisation step $t_2$",
-    )
-    markers = "os^DvP*X"
-    for axis, name, values in zip(axes, names, columns, strict=True):
-        heights = [np.nan if value is None else value for value in values]
-        axis.plot(counts, heights, marker=markers[(len(axis.lines)) % len(markers)], label=label)
-        axis.set_yscale("log")
-        axis.set_xlabel("measurements $N$")
-        axis.set_ylabel(name)
+    counts: Sequence[int], families: Mapping[str, Sequence[Sequence[float | None]]], **panel: Any
+) -> list[Panel]:
+    """Final train and test error, t1 and t2 against the number of measurements, a panel each; None is left out.
+
+    A family, by its label, has a sequence of values for each of the four panels.
+    """
+    return [
+        Panel(
+            [
+                Line(
+                    counts, [np.nan if value is None else value for value in columns[number]], label,
+                    f"cycle {place}", "linked", symbol=SYMBOLS[place % len(SYMBOLS)],
+                )
+                for place, (label, columns) in enumerate(families.items())
+            ],
+            Axis("measurements $N$"),
+            Axis(name, "log"),
+            **panel,
+        )
+        for number, name in enumerate(COUNT_LABELS)
+    ]  # fmt: skip
+
+
+def singular_values(
+    run: Run,
+    truth_values: np.ndarray,
+    *more: Trace,
+    log: bool = False,
+    marked: bool = True,
+    label: str = r"singular values $\sigma_i(A)$",
+    axis: Axis | None = None,
+    **panel: Any,
+) -> Panel:
+    """Every singular value against the clock: as many as the truth has coloured, theirs dashed, the others grey.
+
+    `truth_values` are the singular values of the truth; zeros among them are ignored. `log` shows how the small ones
+    go to zero, and leaves out what is exactly zero.
+    """
+    truth = np.sort(np.asarray(truth_values, dtype=float))[::-1]
+    truth = truth[truth > ZERO * truth[0]]
+    rank = len(truth)
+    rest = np.arange(rank, run["singular_values"].shape[1])
+    traces: list[Trace] = [curve(run, "singular_values", role="grey", width=0.6, opacity=0.7, part=rest)]
+    for index, value in enumerate(truth):
+        traces.append(curve(run, "singular_values", role=f"cycle {index}", width=1.1, part=index))
+        traces.append(Rule(float(value), "", f"cycle {index}", across="y", width=0.8))
+    marks = milestones(run) if marked else []
+    vertical = Axis(label, "log" if log else "linear", low=None if log else 0)
+    return Panel([*traces, *marks, *more], axis or clock_axis(run), vertical, **panel)
+
+
+def in_rows(panels: Sequence[Panel], columns: int) -> list[list[Panel | None]]:
+    """Panels in reading order, so many per row."""
+    filled = [*panels, *[None] * (-len(panels) % columns)]
+    return [filled[start : start + columns] for start in range(0, len(filled), columns)]

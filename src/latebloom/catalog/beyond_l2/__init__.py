@@ -1,15 +1,13 @@
 """Grokking Beyond the Euclidean Norm of Model Parameters, figure by figure."""
 
+from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
     app_f2,
     app_g2,
     blog_fig1,
     fig1,
     fig2,
-    fig3,
-    fig4,
     fig5,
-    fig6,
     fig7,
     fig8,
     fig9,
@@ -29,17 +27,17 @@ from latebloom.catalog.beyond_l2 import (
     fig23,
     fig24,
     fig25,
-    fig26,
     fig27,
     fig28,
-    fig29,
     fig30,
     fig31,
     fig32,
     fig33,
     fig34,
     fig35,
+    rate_grids,
     rescaling,
+    sparse,
     thm3_1,
     thm3_4,
     thm3_6,
@@ -47,8 +45,8 @@ from latebloom.catalog.beyond_l2 import (
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
-    *(fig3, fig4, fig5, fig6, fig7, fig8, fig9, fig12, fig13, fig14, fig15, fig16, fig17, fig18, fig19, fig20),
-    *(fig21, fig22, fig23, fig24, fig25, fig26, fig27, fig28, fig29, thm3_1, thm3_4, thm3_6, app_f2, app_g2),
+    *(sparse, rate_grids, fig5, fig7, fig8, fig9, fig12, fig13, fig14, fig15, fig16, fig17, fig18, fig19, fig20),
+    *(fig21, fig22, fig23, fig24, fig25, fig27, fig28, thm3_1, thm3_4, thm3_6, app_f2, app_g2),
     *(blog_fig1, fig1, fig2, fig30, fig10, fig11, fig31, fig32, fig33, fig34, fig35, rescaling),
 )
-EXPERIMENTS = tuple(module.EXPERIMENT for module in MODULES)
+ENTRIES = entries_of(*MODULES)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.catalog import measures
-from latebloom.catalog.base import Claim, Evidence, Experiment, at_least, at_most
 from latebloom.catalog.beyond_l2 import deep_matrix, low_rank
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, at_least, at_most
 from latebloom.figures.look import CYCLE, GREY, THEORY, canvas
-from latebloom.figures.matrix_panels import singular_values
+from latebloom.figures.old import panels
+from latebloom.figures.old.matrix_panels import singular_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least
 from latebloom.catalog.beyond_l2 import leverage_runs, low_rank
 from latebloom.catalog.beyond_l2.leverage_runs import name_of, table_name
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, Study, at_least
 from latebloom.figures.look import SEQUENTIAL, THEORY, canvas, shades
 
 if TYPE_CHECKING:

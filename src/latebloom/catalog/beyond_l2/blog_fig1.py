@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.networks import L2, NOTES, PRINTED, network, network_job
-from latebloom.figures import fourier_panels, panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.old import fourier_panels, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence, Measured
+from latebloom.catalog.old_base import Evidence, Measured
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run

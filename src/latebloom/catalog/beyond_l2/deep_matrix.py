@@ -8,8 +8,8 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog import measures
-from latebloom.catalog.base import Evidence, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
+from latebloom.catalog.old_base import Evidence, Measured, Request, Study, at_least, at_most, within
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

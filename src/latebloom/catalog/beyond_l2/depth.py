@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, PRINTED
+from latebloom.catalog.old_base import Claim, Evidence, Measured, Request, at_least, at_most
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence, Request
+from latebloom.catalog.old_base import Evidence, Request
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2 import networks
 from latebloom.catalog.beyond_l2.networks import (
     L1,
@@ -20,8 +19,9 @@ from latebloom.catalog.beyond_l2.networks import (
     network,
     network_job,
 )
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.figures.look import canvas, shades
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Experiment, Request, at_most, within
 from latebloom.catalog.beyond_l2 import methods
 from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, THRESHOLD_NOTE
+from latebloom.catalog.old_base import Claim, Experiment, Request, at_most, within
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

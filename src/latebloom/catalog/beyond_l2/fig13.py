@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most
 from latebloom.catalog.beyond_l2 import methods
 from latebloom.catalog.beyond_l2.common import (
     COLUMNS_NOTE,
@@ -17,6 +16,7 @@ from latebloom.catalog.beyond_l2.common import (
     THRESHOLD_NOTE,
     problem_of,
 )
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

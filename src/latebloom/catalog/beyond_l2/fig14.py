@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank, sensing
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank, sensing
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.figures.look import GREY, NORM, THEORY, canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import depth
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Evidence, Experiment
 from latebloom.figures.look import canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
 from latebloom.core.progress import tracked
 from latebloom.figures.look import canvas, shades
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request
 from latebloom.catalog.beyond_l2 import networks
 from latebloom.catalog.beyond_l2.networks import NOTES, NUCLEAR, PRINTED, SYMBOLS, Sizes, name_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request
 from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_most
 from latebloom.catalog.beyond_l2 import fig19
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, Study, at_most
 from latebloom.core.progress import tracked
 from latebloom.figures.look import SEQUENTIAL, canvas
 

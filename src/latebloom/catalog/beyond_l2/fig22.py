@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import coherent_runs
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Evidence, Experiment
 from latebloom.figures.look import canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import leverage_runs
+from latebloom.catalog.old_base import Evidence, Experiment
 from latebloom.figures.look import NORM, TEST, THEORY, canvas, shades
 
 if TYPE_CHECKING:

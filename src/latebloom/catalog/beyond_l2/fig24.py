@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import PRINTED, problem_of, sparse_job, truth_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.figures.look import NORM, TEST, TRAIN, canvas
 
 if TYPE_CHECKING:

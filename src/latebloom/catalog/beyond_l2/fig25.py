@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most
 from latebloom.catalog.beyond_l2.common import COLUMNS_NOTE, LEARNING_RATE, PRINTED, STRENGTH, sparse_job, truth_of
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most
 from latebloom.figures.look import GREY, TEST, THEORY, canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from latebloom.catalog.base import Claim, Experiment, Request
 from latebloom.catalog.beyond_l2 import networks
 from latebloom.catalog.beyond_l2.fig2 import RATES, STEPS, draw_grid, power_claims
 from latebloom.catalog.beyond_l2.networks import L1, L2, NOTES, PRINTED, Sizes
+from latebloom.catalog.old_base import Claim, Experiment, Request
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

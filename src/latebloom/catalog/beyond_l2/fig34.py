@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from latebloom.catalog.base import Experiment
 from latebloom.catalog.beyond_l2 import teacher_runs
 from latebloom.catalog.beyond_l2.teacher_runs import RATES, SOBOLEV
+from latebloom.catalog.old_base import Experiment
 
 SOURCE = "Appendix H.3.3, Figure 34"
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.errors import InputError
-from latebloom.figures import panels
 from latebloom.figures.look import CYCLE, GREY, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,14 +8,14 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog import measures
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.common import t2_predicted
 from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, RECOVERED, STRENGTH, nuclear_norm
 from latebloom.catalog.measures import truth_of
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.figures.look import canvas
-from latebloom.figures.matrix_panels import singular_values
+from latebloom.figures.old import panels
+from latebloom.figures.old.matrix_panels import singular_values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

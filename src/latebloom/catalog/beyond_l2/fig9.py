@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from latebloom.catalog.base import Evidence, Experiment
 from latebloom.catalog.beyond_l2 import depth
+from latebloom.catalog.old_base import Evidence, Experiment
 from latebloom.figures.look import canvas
 
 if TYPE_CHECKING:

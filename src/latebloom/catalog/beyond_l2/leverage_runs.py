@@ -10,8 +10,8 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog import measures
-from latebloom.catalog.base import Claim, Evidence, Measured, Request, Study, at_least, at_most
 from latebloom.catalog.beyond_l2 import low_rank
+from latebloom.catalog.old_base import Claim, Evidence, Measured, Request, Study, at_least, at_most
 from latebloom.core.progress import tracked
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence, Measured, at_most
 from latebloom.catalog.measures import matrix_problem, oracle
+from latebloom.catalog.old_base import Evidence, Measured, at_most
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

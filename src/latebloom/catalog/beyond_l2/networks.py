@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence, Measured, Request
 from latebloom.catalog.measures import log_slope
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Evidence, Measured, Request
 from latebloom.figures.look import shades
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

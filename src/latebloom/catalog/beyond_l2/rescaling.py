@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most
 from latebloom.catalog.beyond_l2.equal_functions import (
     ACTIVATIONS,
     DECAY,
@@ -32,8 +31,9 @@ from latebloom.catalog.beyond_l2.equal_functions import (
     squares,
     trained,
 )
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, at_least, at_most
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas, shades
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,11 +8,11 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog import measures
-from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Measured, Request, at_most, within
 from latebloom.figures.look import GREY
-from latebloom.figures.matrix_panels import singular_values
+from latebloom.figures.old import panels
+from latebloom.figures.old.matrix_panels import singular_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

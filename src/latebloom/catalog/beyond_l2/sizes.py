@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_least, at_most
 from latebloom.catalog.beyond_l2.common import PRINTED, loose_job
+from latebloom.catalog.old_base import Claim, Evidence, Measured, Request, at_least, at_most
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Measured, Request, at_most
 from latebloom.catalog.beyond_l2.networks import L1, L2, NUCLEAR, falls, later, memorise_first, name_of
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Measured, Request, at_most
 from latebloom.figures.look import GREY, THEORY, canvas, shades
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
 from latebloom.catalog.beyond_l2.common import (
     COLUMNS_NOTE,
     ETAS,
@@ -19,8 +18,9 @@ from latebloom.catalog.beyond_l2.common import (
     times_to_gap,
     truth_of,
 )
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most
 from latebloom.figures.look import NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,13 +8,13 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog import measures
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import low_rank
 from latebloom.catalog.beyond_l2.common import ETAS, times_to_gap
 from latebloom.catalog.beyond_l2.low_rank import LEARNING_RATE, STRENGTH, nuclear_norm
 from latebloom.catalog.measures import matrix_problem, truth_of
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.figures.look import NORM, TEST, THEORY, TRAIN, canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

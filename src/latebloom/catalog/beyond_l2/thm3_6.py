@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
 from latebloom.catalog.beyond_l2 import weight_decay
 from latebloom.catalog.beyond_l2.common import LEARNING_RATE, problem_of
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
 from latebloom.figures.look import NORM, TEST, THEORY, canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

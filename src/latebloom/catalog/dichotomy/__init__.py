@@ -1,5 +1,6 @@
 """Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking, figure by figure."""
 
+from latebloom.catalog.base import entries_of
 from latebloom.catalog.dichotomy import (
     fig1a,
     fig1b,
@@ -36,4 +37,4 @@ MODULES = (
     sample_complexity,
     label_noise,
 )
-EXPERIMENTS = tuple(module.EXPERIMENT for module in MODULES)
+ENTRIES = entries_of(*MODULES)

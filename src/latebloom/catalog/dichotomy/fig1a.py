@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy import margins
 from latebloom.catalog.dichotomy.margins import EARLY, FLOW, at, cosines, when_falls
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 
 if TYPE_CHECKING:

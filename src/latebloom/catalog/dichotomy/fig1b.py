@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.dichotomy import margins
 from latebloom.catalog.dichotomy.fig1a import draw_accuracy, draw_directions
 from latebloom.catalog.dichotomy.margins import EARLY, FLOW, at
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.figures.look import CYCLE, canvas
 
 if TYPE_CHECKING:

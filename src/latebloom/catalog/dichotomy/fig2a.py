@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.dichotomy import relu_net
 from latebloom.catalog.dichotomy.margins import when_falls
 from latebloom.catalog.dichotomy.relu_net import PAPERS, SMALL, Size, half_way, half_way_step, size_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.figures.look import GREY, NORM, TEST, TRAIN, canvas
 
 if TYPE_CHECKING:

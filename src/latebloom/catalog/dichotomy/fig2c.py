@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy import relu_net
 from latebloom.catalog.dichotomy.relu_net import half_way, half_way_step, size_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.figures.look import TEST, THEORY, TRAIN, canvas
-from latebloom.figures.panels import withheld
+from latebloom.figures.old.panels import withheld
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
-from latebloom.figures.panels import withheld
+from latebloom.figures.old.panels import withheld
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

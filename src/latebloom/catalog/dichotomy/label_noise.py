@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.dichotomy.regression import slope
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.figures.look import GREY, THEORY, canvas, shades
 
 if TYPE_CHECKING:

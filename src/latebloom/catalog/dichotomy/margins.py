@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Measured, Study, at_least, at_most
+from latebloom.catalog.old_base import Claim, Evidence, Measured, Study, at_least, at_most
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Request
 from latebloom.catalog.dichotomy.margins import when_falls
+from latebloom.catalog.old_base import Request
 from latebloom.figures.look import shades
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Evidence, Request
 from latebloom.catalog.dichotomy import margins
 from latebloom.catalog.dichotomy.margins import at
+from latebloom.catalog.old_base import Evidence, Request
 
 if TYPE_CHECKING:
     from latebloom.flows import FlowJob

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.dichotomy import margins, scales
 from latebloom.catalog.dichotomy.scales import LARGE, SCALES, C, at_theorem_time, name_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.figures.look import THEORY, canvas, shades
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, at_most, within
 from latebloom.catalog.dichotomy import margins, scales
 from latebloom.catalog.dichotomy.margins import when_falls
 from latebloom.catalog.dichotomy.scales import SCALES, name_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, at_most, within
 from latebloom.figures.look import TEST, THEORY, TRAIN, canvas, shades
 
 if TYPE_CHECKING:

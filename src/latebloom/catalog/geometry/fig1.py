@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_most, within
 from latebloom.catalog.geometry.common import SCALE_NOTE, linear_flow
-from latebloom.figures import landscape
-from latebloom.figures.panels import log_steps
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_most, within
+from latebloom.figures.old import landscape
+from latebloom.figures.old.panels import log_steps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

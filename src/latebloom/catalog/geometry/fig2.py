@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.geometry.common import (
     DECAY,
     FREE_NOTE,
@@ -20,7 +19,8 @@ from latebloom.catalog.geometry.common import (
     settled,
     toy_job,
 )
-from latebloom.figures import landscape
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
+from latebloom.figures.old import landscape
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

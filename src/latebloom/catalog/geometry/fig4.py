@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.catalog.geometry import printed
-from latebloom.figures import fourier_panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, Study, at_least, at_most, within
 from latebloom.figures.look import GREY, TEST, THEORY, canvas, shades
+from latebloom.figures.old import fourier_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latebloom.catalog import small_completion
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, Study, within
 from latebloom.catalog.measures import log_slope
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, Study, within
 from latebloom.core.seeds import generator
 from latebloom.figures.look import CYCLE, THEORY, canvas
 

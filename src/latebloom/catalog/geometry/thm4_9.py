@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.catalog.geometry.common import SCALE_NOTE
 from latebloom.catalog.measures import log_slope
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most
 from latebloom.figures.look import CYCLE, THEORY, canvas, shades
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation, figure by figure."""
 
+from latebloom.catalog.base import entries_of
 from latebloom.catalog.riemannian import (
     fig1,
     fig2,
@@ -18,4 +19,4 @@ PAPER = (
     "Minimisation"
 )
 MODULES = (fig1, fig2, fig3, fig4, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
-EXPERIMENTS = tuple(module.EXPERIMENT for module in MODULES)
+ENTRIES = entries_of(*MODULES)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence, Measured, Request, at_most
 from latebloom.catalog.measures import completion as draw_completion
 from latebloom.catalog.measures import matrix_problem, oracle
+from latebloom.catalog.old_base import Evidence, Measured, Request, at_most
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, at_least, at_most
 from latebloom.catalog.riemannian import common
 from latebloom.catalog.riemannian.common import FLOW, MEMORISED, RECOVERED, UNTIL, WEIGHT_DECAY, WITHOUT
 from latebloom.figures.look import NORM, PAGE, TEST, THEORY, TRAIN, canvas

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
 from latebloom.catalog.measures import fall_time, matrix_problem, oracle, truth_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, at_least, at_most, within
 from latebloom.catalog.riemannian import common
 from latebloom.catalog.riemannian.common import (
     AT_ORACLE,

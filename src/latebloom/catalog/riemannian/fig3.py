@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.figures import panels
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, canvas
+from latebloom.figures.old import panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.riemannian.common import WEIGHT_DECAY, flow_job
 from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.measures import fall_time, matrix_problem, truth_of
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.riemannian.common import FLOW, WEIGHT_DECAY, WITHOUT, flow_job
 from latebloom.figures.look import CYCLE, GREY, NORM, TEST, THEORY, TRAIN, canvas
 

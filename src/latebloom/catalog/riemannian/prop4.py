@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from latebloom.catalog import small_completion
-from latebloom.catalog.base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.measures import flat, log_slope
+from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
 from latebloom.catalog.riemannian.common import flow_job
 from latebloom.figures.look import CYCLE, THEORY, canvas, shades
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+def save_canvas(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Writes `name.png`, `name.pdf` and `name.csv` into `folder`; each appears whole or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

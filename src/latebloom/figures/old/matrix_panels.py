@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from latebloom.figures.look import CYCLE, GREY
-from latebloom.figures.panels import log_steps, mark_milestones
+from latebloom.figures.old.panels import log_steps, mark_milestones
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,292 @@
+"""A figure as data: rows of panels, each with axes and traces of four kinds. Nothing here knows how it is drawn.
+
+A trace names a *role* (what it is), never a colour: "train", "test", "norm", "theory", "grey", "zero" (the zero-loss
+set), "goal" (where theory says it ends), or "cycle 0", "cycle 1", … for what has no role; a `shade` from 0 (dark) to
+1 (light) places it in a family instead. Labels may hold formulas between dollars; `words` writes them out.
+
+>>> words(r"$\\beta$ = 2e-06, $|\\hat a - a^*|_\\infty/(\\alpha\\beta)$")
+'β = 2e-06, |â - a^*|_∞/(αβ)'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from latebloom.core.json import plain
+from latebloom.errors import InputError, check_choice
+
+ROLES = ("train", "test", "norm", "theory", "grey", "zero", "goal")
+MARKS = ("solid", "dashed", "dotted", "dashdot", "points", "linked", "bars")
+SCALES = ("linear", "log")
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Points in order: a curve, or with other `marks` the points alone, joined points ("linked") or bars.
+
+    `y` may have several columns: curves of one look, named once. A panel in space needs `z`. `error` is the half length
+    of the bars across the points, `by` a value per point that shades it.
+    """
+
+    x: Any
+    y: Any
+    label: str = ""
+    role: str = "cycle 0"
+    marks: str = "solid"
+    _: KW_ONLY
+    z: Any = None
+    error: Any = None
+    by: Any = None
+    shade: float | None = None
+    width: float | None = None  # of the line or of a bar's foot, in points; of the style by default
+    opacity: float = 1.0
+    symbol: str = "o"  # of points: o s ^ D v P X *
+    size: float | None = None  # of points, in points
+    hollow: bool = False
+    halo: bool = False  # white around it, so that crossings stay legible
+    fits: bool = True  # whether the axes are made to show it
+    above: int = 0  # drawn over traces of lower numbers
+
+    def __post_init__(self):
+        _check_look(self)
+        object.__setattr__(self, "x", np.atleast_1d(np.asarray(self.x, float)))
+        object.__setattr__(self, "y", np.atleast_1d(np.asarray(self.y, float)))
+        for name in ("z", "error", "by"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.atleast_1d(np.asarray(getattr(self, name), float)))
+        if len(self.x) != len(self.y):
+            raise InputError(f"a line of {len(self.x)} x and {len(self.y)} y: give as many of each")
+
+    @property
+    def kind(self) -> str:
+        return {"points": "points", "linked": "points", "bars": "bars"}.get(self.marks, "line")
+
+    def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
+        """Name, x, y and z of every point, for the table beside the figure."""
+        name = words(self.label)
+        columns = self.y.reshape(len(self.x), -1)
+        for number, values in enumerate(columns.T):
+            part = name if columns.shape[1] == 1 else f"{name}[{number}]"
+            third = [None] * len(self.x) if self.z is None else self.z
+            yield from ((part, x, y, z) for x, y, z in zip(self.x, values, third, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A value of one axis, drawn across the panel; with `to` a band between two. `across` names the axis it is on.
+
+    A `tag` writes its label at the edge of the panel, and not in the legend.
+    """
+
+    value: float
+    label: str = ""
+    role: str = "theory"
+    marks: str = "dashed"
+    _: KW_ONLY
+    across: str = "x"
+    to: float | None = None
+    tag: bool = False
+    shade: float | None = None
+    width: float | None = None
+    opacity: float = 1.0
+    above: int = 0
+
+    def __post_init__(self):
+        _check_look(self)
+        check_choice("axis of a rule", self.across, ("x", "y"))
+
+    @property
+    def kind(self) -> str:
+        return "rule" if self.to is None else "band"
+
+    def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
+        for value in (self.value,) if self.to is None else (self.value, self.to):
+            x, y = (value, None) if self.across == "x" else (None, value)
+            yield words(self.label), x, y, None
+
+
+@dataclass(frozen=True, eq=False)
+class Heat:
+    """A value on a grid: `z[i, j]` at `(x[j], y[i])`, shaded; a surface where the panel has a third axis.
+
+    `contours` are levels drawn as lines of the role; `smooth` shades between the points. With `bar` a scale beside the
+    panel, named by the label, tells the values. A `backdrop` only says where one is: it is not part of the data. A
+    surface has x and y of z's shape, too, and is shaded by `by`, a value from 0 (dark) to 1 (light) per point.
+    """
+
+    x: Any
+    y: Any
+    z: Any
+    label: str = ""
+    role: str = "grey"
+    _: KW_ONLY
+    low: float | None = None
+    high: float | None = None
+    contours: Sequence[float] = ()
+    shaded: bool = True
+    colours: str = "sequential"  # sequential, diverging, pale
+    smooth: bool = False
+    bar: bool = False
+    backdrop: bool = False
+    by: Any = None
+    above: int = 0
+
+    kind = "heat"
+
+    def __post_init__(self):
+        check_choice("colours of a heat map", self.colours, ("sequential", "diverging", "pale"))
+        for name in ("x", "y", "z"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), float))
+        if self.x.ndim == 1 and self.z.shape != (len(self.y), len(self.x)):
+            raise InputError(f"a heat map of shape {self.z.shape} on {len(self.y)} y and {len(self.x)} x")
+
+    def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
+        if not self.backdrop:
+            for y, row in zip(self.y, self.z, strict=True):
+                yield from ((words(self.label), x, y, value) for x, value in zip(self.x, row, strict=True))
+
+
+@dataclass(frozen=True)
+class Note:
+    """A short text at a place: of the data, or with `panel` of the panel, (0, 0) being its lower left corner.
+
+    `align` says which point of the text is there: "left top", "center", "right bottom", … `boxed` puts it on white.
+    """
+
+    text: str
+    x: float
+    y: float
+    role: str = "theory"
+    _: KW_ONLY
+    panel: bool = False
+    align: str = "left bottom"
+    size: float = 7.0
+    boxed: bool = False
+    above: int = 0
+
+    kind = "note"
+
+    def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
+        return ()
+
+
+Trace = Line | Rule | Heat | Note
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis shows: label, unit, scale, ends (those of the data by default), and ticks where they are chosen.
+
+    `ticks` are values, or texts by value; `whole` keeps to whole numbers.
+    """
+
+    label: str
+    scale: str = "linear"
+    low: float | None = None
+    high: float | None = None
+    _: KW_ONLY
+    unit: str = ""
+    ticks: Sequence[float] | Mapping[float, str] | None = None
+    whole: bool = False
+
+    def __post_init__(self):
+        check_choice("scale of an axis", self.scale, SCALES)
+
+    @property
+    def title(self) -> str:
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Traces on two axes, or in space with a third.
+
+    `legend` is where it is ("best", "lower left", "outside top", or a place of its centre in the panel), None for none.
+    """
+
+    traces: Sequence[Trace]
+    x: Axis
+    y: Axis
+    _: KW_ONLY
+    z: Axis | None = None
+    title: str = ""
+    legend: str | tuple[float, float] | None = "best"
+    legend_title: str = ""
+    legend_columns: int = 1
+    equal: bool = False  # one unit of x is as long as one of y
+    grid: bool = True
+    view: tuple[float, float] | None = None  # of a panel in space: elevation and azimuth in degrees
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """Rows of panels, `height` inches each. A panel that stands in several places spans them; None leaves one empty.
+
+    `key` names what all panels share, below them: lines without points. `widths` are the columns' relative widths.
+    """
+
+    rows: Sequence[Sequence[Panel | None]]
+    _: KW_ONLY
+    height: float = 2.2
+    widths: Sequence[float] | None = None
+    key: Sequence[Line] = field(default_factory=tuple)
+
+    @property
+    def panels(self) -> list[Panel]:
+        """Every panel once, in reading order."""
+        found: dict[int, Panel] = {id(panel): panel for row in self.rows for panel in row if panel is not None}
+        return list(found.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """The figure for a page: panels with axes and traces, arrays as lists."""
+        places = {id(panel): number for number, panel in enumerate(self.panels)}
+        return {
+            "rows": [[None if panel is None else places[id(panel)] for panel in row] for row in self.rows],
+            "panels": [_panel_json(panel) for panel in self.panels],
+            "key": [_plain(trace) for trace in self.key],
+        }
+
+
+def _panel_json(panel: Panel) -> dict[str, Any]:
+    axes = {name: _plain(getattr(panel, name)) for name in ("x", "y", "z") if getattr(panel, name) is not None}
+    return axes | {"title": panel.title, "traces": [_plain(trace) for trace in panel.traces]}
+
+
+def _plain(part: Any) -> dict[str, Any]:
+    """A trace or an axis with its kind, without what was left as it is by default."""
+    told = {f.name: getattr(part, f.name) for f in fields(part) if getattr(part, f.name) is not f.default}
+    if isinstance(told.get("ticks"), Mapping):
+        told["ticks"] = {f"{value:g}": text for value, text in told["ticks"].items()}
+    return {"kind": getattr(part, "kind", "axis")} | plain(told)
+
+
+def _check_look(trace: Line | Rule) -> None:
+    name, _, number = trace.role.partition(" ")
+    if not (trace.role in ROLES or (name == "cycle" and number.isdecimal())):
+        raise InputError(f"unknown role {trace.role!r} of a trace: one of {', '.join(ROLES)}, cycle 0, cycle 1, …")
+    check_choice("marks of a trace", trace.marks, MARKS)
+
+
+_SIGNS = {
+    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ"},
+    **{"eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ"},
+    **{"tau": "τ", "phi": "φ", "varphi": "φ", "Phi": "Φ", "Delta": "Δ", "Sigma": "Σ", "nabla": "∇", "infty": "∞"},
+    **{"leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "approx": "≈", "neq": "≠", "propto": "∝", "in": "∈", "to": "→"},
+    **{"cdot": "·", "times": "x", "circ": "∘", "pm": "±", "sqrt": "√", "partial": "∂", "ell": "l", "top": "T"},
+    **{"langle": "⟨", "rangle": "⟩", "perp": "⊥", "dots": "…", "prime": "'", "star": "*", "quad": " "},
+}
+
+
+def words(label: str) -> str:
+    """A label without its markup: Greek letters and signs as such, braces and dollars gone."""
+    text = label.replace("\n", " ").replace("$", "").replace(r"\|", "‖").replace(r"\%", "%")
+    text = re.sub(r"\\(?:mathrm|mathbf|mathcal|text|operatorname|tilde|bar)\b\s*", "", text)
+    text = re.sub(r"\\hat\b\s*\{?(\w)\}?", "\\1\u0302", text).replace("a\u0302", "â")
+    text = re.sub(r"\\(?:left|right|!)", "", re.sub(r"\\[,; ]", " ", text))
+    text = re.sub(r"\\([A-Za-z]+)", lambda match: _SIGNS.get(match[1], match[1]), text)
+    return re.sub(r"\s+", " ", re.sub(r"[{}]", "", text)).strip()
