@@ -9,7 +9,6 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.measures import completion, flat
-from latebloom.catalog.old_base import Evidence
 
 if TYPE_CHECKING:
     from latebloom.flows import FlowJob
@@ -47,7 +46,7 @@ def flow_to(seed: int, weight_decay: float, until: float) -> FlowJob:
     )
 
 
-def end_of(evidence: Evidence, name: str) -> np.ndarray:
+def end_of(evidence: Any, name: str) -> np.ndarray:
     """All parameters at the end of a run."""
     return flat(evidence.runs[name].params)
 
@@ -63,7 +62,8 @@ def _curvatures(seed: int, point: bytes) -> np.ndarray:
     return np.linalg.eigvalsh(np.asarray(hessian))[::-1]
 
 
-def curvatures(evidence: Evidence) -> tuple[float, float]:
+def curvatures(evidence: Any) -> tuple[float, float]:
     """The largest and the smallest non-zero eigenvalue of the Hessian of F where the unregularised flow ends."""
-    values = _curvatures(evidence.request.seed, end_of(evidence, END).astype(float).tobytes())
+    seed = evidence.settings.seed if hasattr(evidence, "settings") else evidence.request.seed
+    values = _curvatures(seed, end_of(evidence, END).astype(float).tobytes())
     return float(values[0]), float(values[OBSERVED - 1])
