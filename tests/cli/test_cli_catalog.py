@@ -5,32 +5,39 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from latebloom.catalog import EXPERIMENTS
+from latebloom.catalog import ENTRIES
 
 
 def test_list_json_has_the_agreed_keys(latebloom):
     answer = latebloom("list", "--json")
     assert answer.code == 0
-    assert {entry["id"] for entry in answer.json} == set(EXPERIMENTS)
+    assert {entry["id"] for entry in answer.json} == set(ENTRIES)
     assert all(set(entry) == {"id", "paper", "figure", "claim", "seconds"} for entry in answer.json)
 
 
 def test_every_entry_of_sparse_recovery_is_there():
     figures = (3, 4, 7, 9, 12, 13, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28)
     wanted = {f"beyond-l2/fig{number}" for number in figures} | {"beyond-l2/thm3.1", "beyond-l2/thm3.6"}
-    assert wanted <= set(EXPERIMENTS)
+    assert wanted <= set(ENTRIES)
 
 
 def test_show_prints_settings_and_claims(latebloom):
     answer = latebloom("show", "beyond-l2/fig3")
     assert answer.code == 0
-    assert "learning rate α" in answer.out
+    assert "learning_rate        0.1  α" in answer.out
     assert "threshold-as-printed (fails as printed)" in answer.out
+    assert "expected: t2/t1 at least 300" in answer.out
 
 
 def test_show_json_lists_every_claim(latebloom):
-    claims = latebloom("show", "beyond-l2/fig4", "--json").json["claims"]
-    assert [claim["id"] for claim in claims] == [claim.id for claim in EXPERIMENTS["beyond-l2/fig4"].claims]
+    shown = latebloom("show", "beyond-l2/fig4", "--json").json
+    claims = shown["claims"]
+    assert claims[0]["bound"] == {"kind": "interval", "low": -1.02, "high": -0.98, "strict": False}
+    (strengths,) = [one for one in shown["settings"] if one["name"] == "strengths"]
+    assert strengths["type"] == "numbers"
+    assert strengths["allowed"] == "finite and above 0"
+    assert len(strengths["default"]) == 6
+    assert [claim["id"] for claim in claims] == [claim.id for claim in ENTRIES["beyond-l2/fig4"].claims]
 
 
 def test_an_unknown_experiment_is_one_line_with_the_closest(latebloom):

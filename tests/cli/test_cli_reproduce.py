@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from latebloom import catalog
-from latebloom.catalog.reproduction import _file_name
 
 
 def test_reproduce_json_has_the_agreed_shape(latebloom, shared_store, tmp_path):
@@ -67,65 +65,66 @@ def test_seed_and_seeds_exclude_each_other(latebloom):
     assert "exclude each other" in answer.err
 
 
-def test_set_reaches_the_entry_and_its_report(latebloom, shared_store, monkeypatch, tmp_path):
-    entry, seen = catalog.get("beyond-l2/fig25"), []
-
-    def jobs(request):
-        seen.append(request.choice("data", "none"))
-        return entry.jobs(request)
-
-    monkeypatch.setitem(
-        catalog.EXPERIMENTS, entry.id, replace(entry, jobs=jobs, choices={"data": "a file", "size": "a number"})
-    )
-    words = ("reproduce", entry.id, "--store", shared_store, "--out", tmp_path, "--json")
-    (report,) = latebloom(*words, "--set", "data=my faces/a=b.npz").json
-    assert seen == ["my faces/a=b.npz"]
-    assert report["set"] == {"data": "my faces/a=b.npz"}
+def test_set_reaches_the_runs_and_the_report(latebloom, shared_store, tmp_path):
+    words = ("reproduce", "beyond-l2/fig3", "--store", shared_store, "--out", tmp_path, "--json")
+    small = ("--set", "steps=2000", "--set", "dimension=40")
+    answer = latebloom(*words, *small, "--set", "learning_rate=0.05")
+    assert answer.code == 0, "settings of one's own have no documented verdicts"
+    (report,) = answer.json
+    assert report["set"] == {"steps": 2000, "dimension": 40, "learning_rate": 0.05}
+    assert report["settings"]["learning_rate"] == 0.05
+    assert report["settings"]["strength"] == 1e-5
+    assert all(claim["documented"] is None for claim in report["claims"])
+    dynamics = report["runs"][0]["configuration"]["dynamics"]
+    assert "learning_rate=0.05" in dynamics["method"]
+    assert "dimension=40" in dynamics["problem"]
     (name,) = {Path(path).stem for path in report["figures"]}
-    assert name.startswith("beyond-l2-fig25-my_faces_a_b.npz-")
-    for given, message in {
-        "dta=x": "unknown setting of beyond-l2/fig25 'dta': did you mean 'data'? Known: data, size",
-        "data": "write --set name=value",
-        "data=": "write --set name=value",
-    }.items():
-        answer = latebloom(*words, "--set", given)
-        assert answer.code == 2
-        assert message in answer.err
-    assert "twice" in latebloom(*words, "--set", "data=x", "--set", "data=y").err
-    assert len(seen) == 1
+    assert name == "beyond-l2-fig3-dimension=40-learning_rate=0.05-steps=2000"
+    table = latebloom(*words[:-1], *small)
+    assert "not documented here" in table.out
 
 
-def test_figures_of_different_files_have_different_names():
-    entry = catalog.get("beyond-l2/fig35")
-    given = ("a.npz", "d1/a.npz", "d2/a.npz", "x/d1/a.npz", "/d1/a.npz", "../a.npz", "d1_a.npz", "d1 a.npz", "ä.npz")
-    given += ("long/" * 50 + "a.npz", "longer/" * 50 + "a.npz", "a" * 200, "a" * 201, "\udce9.npz")
-    names = [_file_name(entry, catalog.Request(10**6, full=True, given=(("data", path),))) for path in given]
-    assert len(set(names)) == len(given)
-    assert all(re.fullmatch(r"[\w.-]{1,80}", name, re.ASCII) for name in names)
-    assert names[0] == "beyond-l2-fig35-seed1000000-full-a.npz"
-    assert _file_name(entry, catalog.Request(0, given=(("data", "./a.npz"),))) == "beyond-l2-fig35-a.npz"
+REFUSED = {
+    "learnig_rate=1": "unknown setting of beyond-l2/fig3 'learnig_rate': did you mean 'learning_rate'?",
+    "learning_rate=-1": "learning_rate must be finite and above 0",
+    "learning_rate=fast": "learning_rate must be a number",
+    "steps": "write --set name=value",
+    "steps=": "write --set name=value",
+}
 
 
-def test_an_entry_without_settings_refuses_to_be_set(latebloom):
-    answer = latebloom("reproduce", "beyond-l2/fig3", "--set", "data=x.npz")
+@pytest.mark.parametrize("given", REFUSED)
+def test_a_setting_that_cannot_be_is_one_line_and_exit_2(latebloom, given):
+    answer = latebloom("reproduce", "beyond-l2/fig3", "--set", given)
     assert answer.code == 2
-    assert "beyond-l2/fig3 has nothing to set" in answer.err
-    shown = latebloom("show", "beyond-l2/fig35")
-    assert "--set data=…" in shown.out
+    assert answer.err.count("\n") == 1
+    assert REFUSED[given] in answer.err
 
 
-def test_a_verdict_that_differs_is_exit_code_1(latebloom, shared_store, monkeypatch):
+def test_a_setting_is_given_once(latebloom):
+    assert "twice" in latebloom("reproduce", "beyond-l2/fig3", "--set", "steps=1", "--set", "steps=2").err
+
+
+@pytest.fixture
+def wrongly_documented():
+    """An entry whose first claim is documented to fail, and holds."""
     entry = catalog.get("beyond-l2/fig25")
-    turned = replace(entry, claims=[replace(claim, documented=not claim.documented) for claim in entry.claims])
-    monkeypatch.setitem(catalog.EXPERIMENTS, entry.id, turned)
-    answer = latebloom("verify", entry.id, "--store", shared_store)
+    kept = list(entry.claims)
+    entry.claims[0] = replace(kept[0], fails="it does not")
+    yield entry
+    entry.claims[:] = kept
+
+
+def test_one_verdict_that_differs_is_exit_code_1(latebloom, shared_store, wrongly_documented):
+    """Of two entries the first has a wrong verdict, the second none: the exit code must say so."""
+    answer = latebloom("verify", wrongly_documented.id, "beyond-l2/fig3", "--store", shared_store)
     assert answer.code == 1
-    assert "NOT as documented" in answer.out
+    assert answer.out.count("NOT as documented") == 1
 
 
 def test_verify_takes_a_paper_and_draws_nothing(latebloom, shared_store, monkeypatch, tmp_path):
-    few = {key: catalog.EXPERIMENTS[key] for key in ("beyond-l2/fig3", "beyond-l2/fig25")}
-    monkeypatch.setattr(catalog, "EXPERIMENTS", few)
+    few = {key: catalog.ENTRIES[key] for key in ("beyond-l2/fig3", "beyond-l2/fig25")}
+    monkeypatch.setattr(catalog, "ENTRIES", few)
     answer = latebloom("verify", "beyond-l2", "--json", "--store", shared_store)
     assert answer.code == 0, answer.err
     assert {report["experiment"] for report in answer.json} == set(few)

@@ -11,7 +11,7 @@ import pytest
 import latebloom as lb
 from latebloom.core import progress
 from latebloom.errors import LatebloomError
-from latebloom.figures import canvas, draw_run, save
+from latebloom.figures import overview, save
 from latebloom.figures.look import CYCLE
 
 
@@ -28,7 +28,7 @@ def test_any_run_can_be_drawn(run):
 
 
 def test_save_writes_picture_paper_and_data(run, tmp_path):
-    paths = save(draw_run(run), tmp_path / "deep" / "folder", "run")
+    paths = save(overview(run), tmp_path / "deep" / "folder", "run")
     assert [path.name for path in paths] == ["run.png", "run.pdf", "run.csv"]
     assert paths[0].read_bytes().startswith(b"\x89PNG")
     assert paths[1].read_bytes().startswith(b"%PDF")
@@ -36,7 +36,7 @@ def test_save_writes_picture_paper_and_data(run, tmp_path):
 
 
 def test_the_data_beside_the_picture_is_what_was_recorded(run, tmp_path):
-    (*_, data) = save(draw_run(run), tmp_path, "run")
+    (*_, data) = save(overview(run), tmp_path, "run")
     with data.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["series"] == "train error"]
     assert [float(row["x"]) for row in rows] == run["step"].tolist()
@@ -46,7 +46,7 @@ def test_the_data_beside_the_picture_is_what_was_recorded(run, tmp_path):
 def test_a_folder_that_cannot_be_made_is_one_sentence(run, tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(LatebloomError, match="choose another with --out DIR"):
-        save(draw_run(run), tmp_path / "file" / "out", "run")
+        save(overview(run), tmp_path / "file" / "out", "run")
 
 
 def test_colours_are_distinct_in_brightness_or_hue():
@@ -54,14 +54,6 @@ def test_colours_are_distinct_in_brightness_or_hue():
     rgb = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in CYCLE])
     gaps = np.linalg.norm(rgb[:, None] - rgb[None], axis=-1)[np.triu_indices(len(rgb), 1)]
     assert gaps.min() > 0.2
-
-
-def test_canvas_gives_panels_in_reading_order():
-    figure, axes = canvas(2, 3)
-    assert len(axes) == 6
-    figure.draw_without_rendering()
-    tops = [axis.get_position().y0 for axis in axes]
-    assert min(tops[:3]) > max(tops[3:])
 
 
 def test_no_bar_where_nobody_looks(capsys):
