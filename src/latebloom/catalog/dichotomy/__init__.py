@@ -8,7 +8,6 @@ from latebloom.catalog.dichotomy import (
     fig2b,
     fig2c,
     fig3,
-    fig4,
     label_noise,
     sample_complexity,
     thm3_4,
@@ -17,6 +16,7 @@ from latebloom.catalog.dichotomy import (
     thm3_10,
     thm3_12,
     time_law,
+    without_decay,
 )
 
 PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
@@ -27,7 +27,7 @@ MODULES = (
     fig2b,
     fig2c,
     fig3,
-    fig4,
+    without_decay,
     thm3_4,
     thm3_5,
     thm3_9,
