@@ -7,26 +7,22 @@ from dataclasses import replace
 import pytest
 
 import latebloom as lb
-from latebloom import catalog
-from latebloom.catalog import Request
-from latebloom.catalog.dichotomy import fig1a
-from latebloom.catalog.dichotomy.margins import FLOW
+from latebloom.catalog.dichotomy.classification import FLOW, fig1a
 from latebloom.catalog.reproduction import judge, reproduce
 from latebloom.store import Store
 
 
 @pytest.mark.slow
-def test_without_weight_decay_nothing_is_grokked(tmp_path, monkeypatch):
-    monkeypatch.setattr(fig1a, "data", lambda request: fig1a.margins.sparse(1500, 96, request.seed))
-    report = reproduce(catalog.get("dichotomy/fig1a"), store=Store(tmp_path / "store"))
+def test_without_weight_decay_nothing_is_grokked(tmp_path):
+    report = reproduce(fig1a, store=Store(tmp_path / "store"), dimension=1500, samples=96)
     (evidence,) = report.evidence
     verdicts = {verdict.claim.id: verdict.holds for verdict in report.verdicts}
     assert verdicts["generalises"]
-    job = fig1a.jobs(Request(0))[FLOW].but({"penalty.strength": 1e-9})
+    job = evidence.job(FLOW).but({"penalty.strength": 1e-9})
     run = lb.run(job, progress=False)
     run = replace(run, columns=run.columns | {"slow_time": 1e-3 * run["time"]})  # on the clock of the figure
     broken = replace(evidence, jobs={FLOW: job}, runs={FLOW: run})
-    verdicts = {claim.id: judge(claim, [broken]).holds for claim in fig1a.CLAIMS}
+    verdicts = {claim.id: judge(claim, [broken]).holds for claim in fig1a.claims}
     for name in ("generalises", "sharp", "end-is-max-l1-margin", "transition-before-log-alpha"):
         assert not verdicts[name], name
     for name in ("fits-at-once", "kernel-phase-is-max-l2-margin", "oracles-are-certified"):
