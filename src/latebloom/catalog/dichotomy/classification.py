@@ -23,6 +23,7 @@ from latebloom.core.fields import count, number
 from latebloom.figures import Axis, Figure, Line, Panel, Rule
 
 EARLY = 0.1  # a slow time λt in the middle of the kernel phase
+GENERALISES = 0.998  # the test accuracy that Figure 1b has first
 INIT_SCALE = 128 / np.sqrt(2e5)  # a norm of 128 at d = 1e5
 
 
@@ -141,16 +142,20 @@ def sharp(e):
     return over(error_falls(e, 0.1), error_falls(e, 0.9))
 
 
-@fig1b.claim(at_least(0.998), f"exact test accuracy at λt = {EARLY:g}")
+@fig1b.claim(at_least(GENERALISES), f"exact test accuracy at λt = {EARLY:g}")
 def generalises_first(e):
     """The net first fits the training set and achieves 100 % test accuracy."""
     return 1 - early_error(e)
 
 
-@fig1b.claim(at_most(0.8), "exact test accuracy at the end", full=at_most(0.65))
-def loses_it(e):
+LOSES = f"exact test accuracy at the end at most {{most:g}}, after at least {GENERALISES:g} at λt = {EARLY:g}"
+
+
+@fig1b.claim(holds(LOSES, most=0.8), full=holds(LOSES, most=0.65))
+def loses_it(e, most):
     """After training for sufficiently longer, the test accuracy drops to nearly 50 %."""
-    return 1 - e[FLOW].final["test_error"]
+    end = 1 - e[FLOW].final["test_error"]
+    return end, end <= most and 1 - early_error(e) >= GENERALISES
 
 
 @fig1b.claim(at_most(0.8), "its exact test accuracy", source="Section 3.2.3", full=at_most(0.65))
