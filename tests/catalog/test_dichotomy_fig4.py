@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from latebloom import catalog
-from latebloom.catalog.dichotomy import fig4
+from latebloom.catalog.bounds import at_most
+from latebloom.catalog.dichotomy.without_decay import EARLY, LONG, fig4
 from latebloom.catalog.reproduction import judge, reproduce
+from latebloom.figures import Line, Note
+from latebloom.probes.health import DEFECT
 from latebloom.store import Store
 
 pytestmark = pytest.mark.slow  # a network of its own to compile
@@ -20,21 +22,16 @@ LATE = ("rises-between-10^10^2-and-10^10^4", "half-in-between", "not-sharp", "ma
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory):
     """A smaller network than the entry's, which is fitted soon."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fig4, "SMALL", {"modulus": 7, "width": 48, "train_share": 0.8})
-        patch.setattr(fig4, "STEPS", 4_000)
-        report = reproduce(catalog.get("dichotomy/fig4"), store=Store(tmp_path_factory.mktemp("fig4")))
-        yield report.evidence[0]
+    store = Store(tmp_path_factory.mktemp("fig4"))
+    return reproduce(fig4, store=store, modulus=7, width=48, steps=4_000).evidence[0]
 
 
 def verdicts(evidence):
-    return {claim.id: judge(claim, [evidence]).holds for claim in fig4.CLAIMS}
+    return {claim.id: judge(claim, [evidence]).holds for claim in fig4.claims}
 
 
 def test_a_run_that_stops_when_it_fits(evidence):
-    short = evidence.runs[fig4.EARLY]
-    broken = replace(evidence, runs={fig4.EARLY: short, fig4.LONG: short})
-    found = verdicts(broken)
+    found = verdicts(replace(evidence, runs=dict.fromkeys((LONG, EARLY), evidence[EARLY])))
     assert found["fits-early"]
     for name in LATE:
         assert not found[name], name
@@ -43,14 +40,16 @@ def test_a_run_that_stops_when_it_fits(evidence):
 
 
 def test_theory_is_withheld_from_a_gradient_that_is_not_sound(evidence):
-    run = evidence.runs[fig4.LONG]
-    margin = fig4.draw(evidence).axes[2]
-    assert [line.get_linestyle() for line in margin.lines] == ["-", "--"]
+    run = evidence[LONG]
+    margin = fig4.draw(evidence).panels[2].traces
+    assert [line.marks for line in margin if isinstance(line, Line)] == ["solid", "dashed"]
     spoilt = replace(run, columns=run.columns | {"zero_sum_defect": np.full(len(run["step"]), 0.5)})
-    margin = fig4.draw(replace(evidence, runs=evidence.runs | {fig4.LONG: spoilt})).axes[2]
-    assert [line.get_linestyle() for line in margin.lines] == ["-"]
-    assert margin.texts[0].get_text().startswith("theory withheld: from step 0 on the gradient's zero-sum defect")
-    assert not judge(
-        next(c for c in fig4.CLAIMS if c.id == "gradient-is-sound"),
-        [replace(evidence, runs=evidence.runs | {fig4.LONG: spoilt})],
-    ).holds
+    broken = replace(evidence, runs={**evidence.runs, LONG: spoilt})
+    margin = fig4.draw(broken).panels[2].traces
+    assert [line.marks for line in margin if isinstance(line, Line)] == ["solid"]
+    (note,) = (trace for trace in margin if isinstance(trace, Note))
+    assert note.text.startswith("theory withheld: from step 0 on the gradient's zero-sum defect")
+    (sound,) = (claim for claim in fig4.claims if claim.id == "gradient-is-sound")
+    assert sound.bound == at_most(DEFECT)
+    assert verdicts(evidence)["gradient-is-sound"]
+    assert not verdicts(broken)["gradient-is-sound"]

@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom import catalog
-from latebloom.catalog import Request
-from latebloom.catalog.dichotomy import fig1a
-from latebloom.catalog.dichotomy.margins import FLOW
+from latebloom.catalog import Evidence
+from latebloom.catalog.dichotomy.classification import FLOW, fig1a, fig1b
 from latebloom.catalog.reproduction import judge, reproduce
 from latebloom.store import Store
 
 
 @pytest.mark.slow
-def test_without_weight_decay_nothing_is_grokked(tmp_path, monkeypatch):
-    monkeypatch.setattr(fig1a, "data", lambda request: fig1a.margins.sparse(1500, 96, request.seed))
-    report = reproduce(catalog.get("dichotomy/fig1a"), store=Store(tmp_path / "store"))
+def test_without_weight_decay_nothing_is_grokked(tmp_path):
+    report = reproduce(fig1a, store=Store(tmp_path / "store"), dimension=1500, samples=96)
     (evidence,) = report.evidence
     verdicts = {verdict.claim.id: verdict.holds for verdict in report.verdicts}
     assert verdicts["generalises"]
-    job = fig1a.jobs(Request(0))[FLOW].but({"penalty.strength": 1e-9})
+    job = evidence.job(FLOW).but({"penalty.strength": 1e-9})
     run = lb.run(job, progress=False)
     run = replace(run, columns=run.columns | {"slow_time": 1e-3 * run["time"]})  # on the clock of the figure
     broken = replace(evidence, jobs={FLOW: job}, runs={FLOW: run})
-    verdicts = {claim.id: judge(claim, [broken]).holds for claim in fig1a.CLAIMS}
+    verdicts = {claim.id: judge(claim, [broken]).holds for claim in fig1a.claims}
     for name in ("generalises", "sharp", "end-is-max-l1-margin", "transition-before-log-alpha"):
         assert not verdicts[name], name
     for name in ("fits-at-once", "kernel-phase-is-max-l2-margin", "oracles-are-certified"):
         assert verdicts[name], name
+
+
+class Columns(dict[str, np.ndarray]):
+    """What the claim looks at in a run."""
+
+    @property
+    def final(self):
+        return {name: values[-1] for name, values in self.items()}
+
+
+@pytest.mark.parametrize(
+    ("errors", "lost"),
+    [
+        ([1.0, 0.0, 0.0, 0.3], True),
+        ([1.0, 1.0, 1.0, 1.0], False),  # frozen where it starts: what it never had it does not lose
+        ([1.0, 0.3, 0.3, 0.3], False),
+        ([1.0, 0.0, 0.0, 0.0], False),
+    ],
+)
+def test_to_lose_accuracy_it_must_have_had_it(errors, lost):
+    run: Any = Columns(slow_time=np.array([0.0, 0.01, 1.0, 10.0]), test_error=np.array(errors))
+    (claim,) = (claim for claim in fig1b.claims if claim.id == "loses-it")
+    found = judge(claim, [Evidence(fig1b.settings, {}, {FLOW: run})])
+    assert found.holds == lost
+    assert found.measured == 1 - errors[-1]

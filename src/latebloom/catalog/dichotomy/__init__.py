@@ -2,39 +2,22 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.dichotomy import (
-    fig1a,
-    fig1b,
+    classification,
+    completion,
     fig2a,
     fig2b,
     fig2c,
-    fig3,
-    fig4,
     label_noise,
+    regression,
     sample_complexity,
-    thm3_4,
-    thm3_5,
-    thm3_9,
-    thm3_10,
-    thm3_12,
+    scales,
     time_law,
+    without_decay,
 )
 
 PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
 MODULES = (
-    fig1a,
-    fig1b,
-    fig2a,
-    fig2b,
-    fig2c,
-    fig3,
-    fig4,
-    thm3_4,
-    thm3_5,
-    thm3_9,
-    thm3_10,
-    thm3_12,
-    time_law,
-    sample_complexity,
-    label_noise,
+    *(classification, fig2a, fig2b, fig2c, completion, without_decay, scales, regression),
+    *(time_law, sample_complexity, label_noise),
 )
 ENTRIES = entries_of(*MODULES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -10,19 +9,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.old_base import Claim, Evidence, Measured, Study, at_least, at_most
+from latebloom.catalog.base import Settings, Study
+from latebloom.core.fields import count, number
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
-    from latebloom.flows import FlowJob
-    from latebloom.problems import AbstractPoints, GaussianGap, SparseSigns
+    from latebloom.problems import SparseSigns
 
-WEIGHT_DECAY = 1e-3
-INIT_SCALE = 128 / np.sqrt(2e5)  # every entry of u and v, for the printed norm of 128 at d = 1e5
-TIME = 1e4
-EARLY = 0.1  # a slow time λt in the middle of the kernel phase
-TOGETHER = 32
-FLOW, L2, L1 = "flow", "max l2-margin", "max l1-margin"
+TOGETHER = 32  # records whose weights, of d entries each, are in memory at a time
+FLOW = "flow"
 DUAL_NOTE = (
     "The flow is integrated exactly in n variables, one a training point (lb.flow with solver='dual'); gradient "
     "descent with the authors' step of 0.01 would take 1e6 steps on 2d parameters."
@@ -31,38 +26,51 @@ DUAL_NOTE = (
 _KEPT: WeakKeyDictionary[Run, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
 
 
-@lru_cache(maxsize=4)
-def sparse(dimension: int, samples: int, seed: int, test_samples: int = 1000) -> SparseSigns:
-    return lb.problems.SparseSigns(dimension, samples, sparsity=3, test_samples=test_samples, seed=seed)
+class DiagonalSettings(Settings):
+    """A diagonal network `⟨u ⊙ u - v ⊙ v, x⟩` on labelled points, started at α everywhere: mean logistic loss."""
+
+    weight_decay: float = number(default=1e-3, above=0, note="λ, of |θ|²/2 as in the paper")
+    memorised_at: float = number(default=1e-4, above=0, note="share of wrong training points of t1")
+    generalised_at: float = number(default=1e-2, above=0, note="share of wrong test points of t2")
+
+    def job(self, data, *, init_scale, time, weight_decay=None, **options):
+        """The flow to a time, in dual form."""
+        problem = lb.problems.DiagonalClassifier(data, init_scale=init_scale)
+        decay = lb.L2(self.weight_decay if weight_decay is None else weight_decay)
+        options |= {"memorised_at": self.memorised_at, "generalised_at": self.generalised_at}
+        return lb.FlowJob(problem, decay, time=time, solver="dual", **options)
 
 
-@lru_cache(maxsize=4)
-def gap(dimension: int, samples: int, margin: float, seed: int) -> GaussianGap:
-    return lb.problems.GaussianGap(dimension, samples, margin=margin, seed=seed)
+class SparseSettings(DiagonalSettings):
+    """Points of signs, labelled by the majority of a few coordinates."""
+
+    dimension: int = count(default=10_000, note="d; inputs are uniform in {-1, 1}^d")
+    samples: int = count(default=128, note="n")
+    sparsity: int = count(default=3, note="k, odd: coordinates that vote on the label")
+    test_samples: int = count(default=1000, note="points to count errors on")
+
+    def data(self):
+        return sparse(self.dimension, self.samples, self.seed, self.test_samples, self.sparsity)
 
 
-def dual_job(
-    data: AbstractPoints, *, init_scale: float = INIT_SCALE, weight_decay: float = WEIGHT_DECAY, **options: Any
-) -> FlowJob:
-    problem = lb.problems.DiagonalClassifier(data, init_scale=init_scale)
-    settings: dict[str, Any] = {"time": TIME, "memorised_at": 1e-4, "generalised_at": 1e-2} | options
-    return lb.FlowJob(problem, lb.L2(weight_decay), solver="dual", **settings)
+@lru_cache(maxsize=4)  # runs and study of an entry share the draw, of a second and 300 MB at d = 1e5
+def sparse(dimension: int, samples: int, seed: int, test_samples: int = 1000, sparsity: int = 3) -> SparseSigns:
+    return lb.problems.SparseSigns(dimension, samples, sparsity=sparsity, test_samples=test_samples, seed=seed)
 
 
-def oracle_study(make: Callable[[], AbstractPoints]) -> tuple[Study, Study]:
+def oracle_study(data: Any) -> list[Study]:
     """The two directions, a column each; and their margins, duality gaps and test errors."""
 
     @lru_cache(maxsize=1)
     def solve():
-        data = make()
-        return data, (lb.oracles.max_l2_margin(data), lb.oracles.max_l1_margin(data))
+        return lb.oracles.max_l2_margin(data), lb.oracles.max_l1_margin(data)
 
     def directions() -> dict[str, np.ndarray]:
-        _, (l2, l1) = solve()
+        l2, l1 = solve()
         return {"l2": l2.direction, "l1": l1.direction}
 
     def certificates() -> dict[str, np.ndarray]:
-        data, found = solve()
+        found = solve()
         return {
             "margin": np.array([result.margin for result in found]),
             "gap": np.array([result.gap for result in found]),
@@ -70,18 +78,18 @@ def oracle_study(make: Callable[[], AbstractPoints]) -> tuple[Study, Study]:
             "seconds": np.array([result.seconds for result in found]),
         }
 
-    identity = {"data": make().text, "version": 1}
-    return Study("directions", identity, directions), Study("certificates", identity, certificates)
+    identity = {"data": data.text, "version": 1}
+    return [Study("directions", identity, directions), Study("certificates", identity, certificates)]
 
 
-def cosines(evidence: Evidence, name: str = FLOW) -> tuple[np.ndarray, np.ndarray]:
+def cosines(e, name=FLOW):
     """The cosine of w with the max l2-margin and with the max l1-margin direction, at every record."""
-    run = evidence.runs[name]
+    run = e[name]
     if run not in _KEPT:
-        goals = np.stack([evidence.tables["directions"][kind] for kind in ("l2", "l1")], axis=1)
+        goals = np.stack([e.tables["directions"][kind] for kind in ("l2", "l1")], axis=1)
         parts = []
         for start in range(0, len(run["time"]), TOGETHER):
-            weights = weights_at(evidence, name, slice(start, start + TOGETHER))
+            weights = weights_at(e, name, slice(start, start + TOGETHER))
             sizes = np.linalg.norm(weights, axis=1, keepdims=True)
             parts.append(weights @ goals / np.where(sizes > 0, sizes, 1.0))
         both = np.concatenate(parts)
@@ -89,13 +97,15 @@ def cosines(evidence: Evidence, name: str = FLOW) -> tuple[np.ndarray, np.ndarra
     return _KEPT[run]
 
 
-def weights_at(evidence: Evidence, name: str, records: Any) -> np.ndarray:
+def weights_at(e, name, records):
     """The effective weights of a run at some records."""
-    from latebloom.flows import DualForm
+    job, run = e.job(name), e[name]
+    return lb.flows.DualForm(job.problem, job.penalty.strengths[0]).weights(run["dual"][records], run["time"][records])
 
-    job: Any = evidence.jobs[name]
-    run = evidence.runs[name]
-    return DualForm(job.problem, job.penalty.strengths[0]).weights(run["dual"][records], run["time"][records])
+
+def l1_share(e, name=FLOW):
+    """The normalised l1 margin of the end over the largest possible one."""
+    return float(e[name].final["margin_l1"] / e.tables["certificates"]["margin"][1])
 
 
 def at(run: Run, values: np.ndarray, slow_time: float) -> float:
@@ -112,35 +122,3 @@ def when_falls(run: Run, values: np.ndarray, level: float) -> float | None:
     low, high = np.log(run["slow_time"][k : k + 2])
     share = (values[k] - level) / (values[k] - values[k + 1])
     return float(np.exp(low + share * (high - low)))
-
-
-def kernel_direction(bound: float, name: str = FLOW) -> Callable[[Evidence], Measured]:
-    return lambda e: at_least(at(e.runs[name], cosines(e, name)[0], EARLY), bound)
-
-
-def l1_share(evidence: Evidence, name: str = FLOW) -> float:
-    """The normalised l1 margin of the end over the largest possible one."""
-    return float(evidence.runs[name].final["margin_l1"] / evidence.tables["certificates"]["margin"][1])
-
-
-def certified(evidence: Evidence) -> Measured:
-    return at_most(float(evidence.tables["certificates"]["gap"].max()), 1e-6)
-
-
-# Where the two phases are, of Figures 1a and 1b alike.
-BOTH_ENDS = (
-    Claim(
-        "kernel-phase-is-max-l2-margin",
-        "The kernel phase is at the max l2-margin classifier.",
-        "Corollary 3.6",
-        f"cosine at λt = {EARLY:g} at least 0.98",
-        kernel_direction(0.98),
-    ),
-    Claim(
-        "end-is-max-l1-margin",
-        "The rich phase goes to the max l1-margin classifier.",
-        "Corollary 3.7 and the remark after it",
-        "normalised l1 margin of the end at least 0.85 of the largest (the rest is the weight decay of 1e-3)",
-        lambda e: at_least(l1_share(e), 0.85),
-    ),
-)

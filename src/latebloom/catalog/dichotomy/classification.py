@@ -1,0 +1,254 @@
+"""Diagonal networks that classify: grokking (Figure 1a) and misgrokking (Figure 1b)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import latebloom as lb
+from latebloom.catalog.base import Entry
+from latebloom.catalog.bounds import at_least, at_most, holds, within
+from latebloom.catalog.dichotomy.margins import (
+    DUAL_NOTE,
+    FLOW,
+    DiagonalSettings,
+    SparseSettings,
+    at,
+    cosines,
+    l1_share,
+    oracle_study,
+    when_falls,
+)
+from latebloom.catalog.measures import over
+from latebloom.core.fields import count, number
+from latebloom.figures import Axis, Figure, Line, Panel, Rule
+
+EARLY = 0.1  # a slow time λt in the middle of the kernel phase
+GENERALISES = 0.998  # the test accuracy that Figure 1b has first
+INIT_SCALE = 128 / np.sqrt(2e5)  # a norm of 128 at d = 1e5
+
+
+class Fig1aSettings(SparseSettings):
+    init_scale: float = number(default=INIT_SCALE, above=0, note="every entry of u and v: a norm of 128 at d = 1e5")
+    time: float = number(default=1e4, above=0, note="of the flow")
+    generalised_at: float = number(default=5e-3, above=0, note="share of wrong test points of t2")
+    rtol: float = number(default=1e-5, above=0, note="tolerance of the solver")
+    records_per_decade: int = count(default=40, note="each is a product with the test set")
+
+
+class Fig1bSettings(DiagonalSettings):
+    dimension: int = count(default=10_000, least=2, note="d")
+    samples: int = count(default=32, note="n; inputs are z + (γ/2) y w*, z Gaussian, w* a random unit vector")
+    gap: float = number(default=14.0, least=0, note="γ; at d = 1e4 one of 25 does not show it")
+    small_dimension: int = count(default=1000, least=2, note="d of the run beside")
+    small_gap: float = number(default=25.0, least=0, note="γ of the run beside: as printed")
+    init_scale: float = number(default=INIT_SCALE, above=0, note="every entry of u and v; not printed, as in Figure 1a")
+    time: float = number(default=3e4, above=0, note="of the flow: the loss of accuracy is slower than the gain of 1a")
+    generalised_at: float = number(default=5e-3, above=0, note="test error of t2, exact by quadrature")
+
+    def data(self):
+        return lb.problems.GaussianGap(self.dimension, self.samples, margin=self.gap, seed=self.seed)
+
+    def small_data(self):
+        return lb.problems.GaussianGap(self.small_dimension, self.samples, margin=self.small_gap, seed=self.seed)
+
+    @property
+    def small(self):
+        """The name of the run in a small dimension."""
+        return f"d = {self.small_dimension}"
+
+
+fig1a = Entry(
+    "dichotomy/fig1a",
+    "Grokking with a diagonal network on sparse classification",
+    "The test accuracy stays at chance while the net is the max l2-margin classifier, then becomes 100 % as it "
+    "turns to the max l1-margin classifier; the transition is before log(α)/λ.",
+    source="Section 3.2.3, Figure 1a",
+    seconds=10,
+    settings=Fig1aSettings(),
+    full={"dimension": 100_000, "samples": 256, "rtol": 1e-4, "records_per_decade": 25},
+    full_seconds=38,
+    notes=(DUAL_NOTE, "The paper's λ multiplies |θ|²/2, as ours does."),
+)
+fig1b = Entry(
+    "dichotomy/fig1b",
+    "Misgrokking with a diagonal network on data with a large l2 margin",
+    "The net generalises at once as the max l2-margin classifier and loses it as it turns to the max l1-margin "
+    "classifier, if the dimension is large.",
+    source="Section 3.2.3, Figure 1b",
+    seconds=10,
+    settings=Fig1bSettings(),
+    full={"dimension": 100_000, "gap": 25.0},
+    full_seconds=23,
+    notes=(DUAL_NOTE,),
+)
+
+
+@fig1a.runs
+def fig1a_runs(s):
+    options = {"rtol": s.rtol, "records_per_decade": s.records_per_decade}
+    return {FLOW: s.job(s.data(), init_scale=s.init_scale, time=s.time, **options)}
+
+
+@fig1b.runs
+def fig1b_runs(s):
+    both = {FLOW: s.data(), s.small: s.small_data()}
+    return {name: s.job(data, init_scale=s.init_scale, time=s.time) for name, data in both.items()}
+
+
+@fig1a.studies
+@fig1b.studies
+def oracles(s):
+    return oracle_study(s.data())
+
+
+def early_error(e):
+    """The test error in the kernel phase."""
+    return at(e[FLOW], e[FLOW]["test_error"], EARLY)
+
+
+def error_falls(e, share):
+    """The slow time λt at which a share is left of the test error of the kernel phase."""
+    return when_falls(e[FLOW], e[FLOW]["test_error"], share * early_error(e))
+
+
+def log_norm(e):
+    """The logarithm of the initial norm."""
+    return float(np.log(e[FLOW]["l2_norm"][0]))
+
+
+@fig1a.claim(at_most(1e-3), "last λt at which a training point is wrong")
+def fits_at_once(e):
+    """In the early phase the net fits the training set very quickly."""
+    return float(e[FLOW]["slow_time"][e[FLOW]["train_error"] > 0].max())
+
+
+@fig1a.claim(within(0.45, 0.65), f"test accuracy at λt = {EARLY:g} (about 0.51 at the paper's size)")
+def fails_to_generalise(e):
+    """In the early phase it fails to generalise."""
+    return 1 - early_error(e)
+
+
+@fig1a.claim(at_most(0.0), "test error at the end, counted on 1,000 points,", rate=0.8)
+def generalises(e):
+    """After a sharp transition in the late phase, the test accuracy becomes 100 %."""
+    return e[FLOW].final["test_error"]
+
+
+@fig1a.claim(
+    at_most(3.0), "time at which a tenth of the plateau's test error is left over that of nine tenths", rate=0.8
+)
+def sharp(e):
+    """The transition is sharp."""
+    return over(error_falls(e, 0.1), error_falls(e, 0.9))
+
+
+@fig1b.claim(at_least(GENERALISES), f"exact test accuracy at λt = {EARLY:g}")
+def generalises_first(e):
+    """The net first fits the training set and achieves 100 % test accuracy."""
+    return 1 - early_error(e)
+
+
+LOSES = f"exact test accuracy at the end at most {{most:g}}, after at least {GENERALISES:g} at λt = {EARLY:g}"
+
+
+@fig1b.claim(holds(LOSES, most=0.8), full=holds(LOSES, most=0.65))
+def loses_it(e, most):
+    """After training for sufficiently longer, the test accuracy drops to nearly 50 %."""
+    end = 1 - e[FLOW].final["test_error"]
+    return end, end <= most and 1 - early_error(e) >= GENERALISES
+
+
+@fig1b.claim(at_most(0.8), "its exact test accuracy", source="Section 3.2.3", full=at_most(0.65))
+def l1_margin_does_not_generalise(e):
+    """The ground-truth weight vector may not have a large l1 margin: the max l1-margin classifier fails."""
+    return 1 - float(e.tables["certificates"]["test_error"][1])
+
+
+KERNEL_PHASE = at_least(0.98), f"cosine at λt = {EARLY:g}"
+
+
+@fig1a.claim(*KERNEL_PHASE, source="Corollary 3.6")
+@fig1b.claim(*KERNEL_PHASE, source="Corollary 3.6")
+def kernel_phase_is_max_l2_margin(e):
+    """The kernel phase is at the max l2-margin classifier."""
+    return at(e[FLOW], cosines(e)[0], EARLY)
+
+
+RICH_PHASE = at_least(0.85), "normalised l1 margin of the end over the largest (the rest is the weight decay of 1e-3)"
+
+
+@fig1a.claim(*RICH_PHASE, source="Corollary 3.7 and the remark after it")
+@fig1b.claim(*RICH_PHASE, source="Corollary 3.7 and the remark after it")
+def end_is_max_l1_margin(e):
+    """The rich phase goes to the max l1-margin classifier."""
+    return l1_share(e)
+
+
+@fig1a.claim(
+    holds("λt at which half of the plateau's test error is left within {by:.0%} of log α", by=0.1),
+    source="Section 3.2 (α taken as the printed initial norm, 128)",
+    fails="the theorem is about the slope, and a constant is left open",
+)
+def transition_at_log_alpha(e, by):
+    """There is a sharp transition around (1/λ) log α, α the initial norm."""
+    found = error_falls(e, 0.5)
+    return found, found is not None and abs(found - log_norm(e)) <= by * log_norm(e)
+
+
+@fig1a.claim(
+    within(-2.5, -1.0),
+    "λt at which half of the plateau's test error is left, minus log of the initial norm,",
+    source="corrects the previous claim (see dichotomy/time-law for the slope)",
+)
+def transition_before_log_alpha(e):
+    """At this size the transition is well before λt = log α: the constant in λt = log α + c is negative."""
+    found = error_falls(e, 0.5)
+    return None if found is None else found - log_norm(e)
+
+
+@fig1b.claim(at_least(0.99), "exact test accuracy at the end", source="beyond the paper")
+def needs_a_large_dimension(e):
+    """At d = 1000 with the printed gap of 25 the late phase generalises too: nothing is lost."""
+    return 1 - e[e.settings.small].final["test_error"]
+
+
+@fig1a.claim(at_most(1e-6), "relative gap", source="ours")
+@fig1b.claim(at_most(1e-6), "relative gap", source="ours")
+def oracles_are_certified(e):
+    """Both max-margin directions come with a duality gap."""
+    return float(e.tables["certificates"]["gap"].max())
+
+
+def accuracy_and_direction(e, more, rules, legend):
+    """Accuracies and cosines with the two oracles against λt; `more` is in the first panel, `rules` are in both."""
+    s, run, (l2, l1) = e.settings, e[FLOW], cosines(e)
+    time, axis = run["slow_time"][1:], Axis(r"slow time $\lambda t$", "log", 1e-3, s.weight_decay * s.time)
+    accuracies = [
+        Line(time, 1 - run["train_error"][1:], "train", "train"),
+        Line(time, 1 - run["test_error"][1:], "test", "test"),
+    ]
+    directions = [
+        Line(time, l2[1:], r"max $L^2$-margin", "train"),
+        Line(time, l1[1:], r"max $L^1$-margin", "norm"),
+    ]
+    left = Panel([*accuracies, *more, *rules], axis, Axis("accuracy", low=0.4, high=1.03), legend=legend)
+    unnamed = [Rule(rule.value, "", rule.role, rule.marks) for rule in rules]
+    cosine = Axis("cosine of $w$ with the oracle", low=-0.03, high=1.05)
+    return Figure([[left, Panel([*directions, *unnamed], axis, cosine, legend="center left")]], height=2.4)
+
+
+@fig1a.figure
+def fig1a_figure(e):
+    rules = [
+        Rule(log_norm(e), r"$\log|\theta(0)|$"),
+        Rule(error_falls(e, 0.5) or np.nan, "half of the error", "grey", "dotted"),
+    ]
+    return accuracy_and_direction(e, [], rules, (0.23, 0.7))
+
+
+@fig1b.figure
+def fig1b_figure(e):
+    s, small = e.settings, e[e.settings.small]
+    label = rf"test, $d={s.small_dimension}$, $\gamma={s.small_gap:g}$"
+    beside = Line(small["slow_time"][1:], 1 - small["test_error"][1:], label, "cycle 4", "dashed", width=1.3)
+    return accuracy_and_direction(e, [beside], [], "lower left")

@@ -1,0 +1,403 @@
+"""The multiplication table completed: over time (Figure 3), and where it ends against weight decay (Theorem 3.12)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import latebloom as lb
+from latebloom.catalog.base import Entry, Settings
+from latebloom.catalog.bounds import at_least, at_most, holds, within
+from latebloom.catalog.dichotomy.regression import slope
+from latebloom.catalog.measures import distance, over
+from latebloom.core.fields import count, number, numbers
+from latebloom.figures import Axis, Figure, Heat, Line, Panel, Rule, panels
+
+MAIN = "weight decay"
+AT_ORACLE = 3e-2  # relative; the bias of a weight decay of 1e-4 is half of that
+
+
+class TableSettings(Settings):
+    """The table `i j / d²` of which some ordered pairs are observed; `W = U Uᵀ - V Vᵀ`, mean of squares."""
+
+    size: int = count(default=97, least=2, note="d, of the table and of U and V; entry (i, j) is i j / d²")
+    fraction: float = number(default=0.05, above=0, most=1, note="share of the ordered pairs that are observed")
+    init_scale: float = number(default=10.0, above=1, note="α, times the identity: U and V at the start")
+
+    def problem(self, **changes):
+        """The draw; one that nothing can recover is part of the experiment."""
+        return lb.problems.MultiplicationTable(
+            self.size, self.fraction, init_scale=self.init_scale, seed=self.seed, **changes
+        )
+
+
+class Fig3Settings(TableSettings):
+    learning_rate: float = number(default=0.1, above=0, note="η, of the iteration that the flow stands for")
+    weight_decay: float = number(default=1e-4, above=0, note="λ")
+    time: float = number(default=2e5, above=0, note="2e6 steps, as gradient flow")
+    memorised_at: float = number(default=2e-2, above=0, note="relative error of t1: a training loss of 4e-4")
+    generalised_at: float = number(default=1e-1, above=0, note="relative error of t2: a test loss of 1 %")
+
+    @property
+    def kernel_end(self):
+        """`T_c^-` of Corollary 3.11 with c = 1/2."""
+        return 0.5 * np.log(self.init_scale) / self.weight_decay
+
+
+class Thm312Settings(TableSettings):
+    size: int = count(default=24, least=2, note="d, of the table and of U and V; entry (i, j) is i j / d²")
+    fraction: float = number(default=0.4, above=0, most=1, note="share of the ordered pairs that are observed")
+    init_scale: float = number(default=3.0, above=0, note="α; entries of U and V start at N(α 1[i = j], σ²)")
+    init_noise: float = number(default=1e-3, least=0, note="σ")
+    weight_decays: tuple[float, ...] = numbers(default=(1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5), above=0, note="λ")
+    slow_time: float = number(default=60.0, above=0, note="λt; by 40 the error has stopped changing to ten digits")
+
+    @property
+    def decays(self):
+        """The weight decays, from the largest to the smallest."""
+        return tuple(sorted(self.weight_decays, reverse=True))
+
+    @property
+    def unperturbed(self):
+        """The weight decay of the run without perturbation: the middle one."""
+        return self.decays[(len(self.decays) - 1) // 2]
+
+
+fig3 = Entry(
+    "dichotomy/fig3",
+    "Completing the multiplication table: zeros at unobserved entries first, the table after 10^5 to 10^6 steps",
+    "Observed entries are fitted in tens of steps, the others are 0 until about log(α)/λ and then completed.",
+    source="Section 3.3.3, Figure 3, Corollary 3.11",
+    seconds=12,
+    settings=Fig3Settings(),
+    notes=(
+        "The flow stands for the paper's steps; a learning rate of 0.1 turns its time into steps.",
+        "Half of the test loss is gone at λt = 3.5, not at log α = 2.3: the theorems are about large α at fixed c, and "
+        "at α = 10 the constant beside log α is as large as log α itself.",
+    ),
+)
+thm3_12 = Entry(
+    "dichotomy/thm3.12",
+    "Matrix completion at the end of the rich regime: global optimality, and the error against weight decay",
+    "The flow ends at the global minimiser; the error is below the bound and falls like λ, not like its root.",
+    source="Theorem 3.12, Section 3.3.3",
+    seconds=12,
+    settings=Thm312Settings(),
+    notes=("The theorem asks for more observations than there are entries at this size: N ≳ μ⁴ d log² d.",),
+)
+
+
+@fig3.runs
+def fig3_runs(s):
+    problem = s.problem()
+    # Against rtol=1e-3 the end agrees to 1e-5 and the transition to 3e-4.
+    job = lb.FlowJob(
+        problem,
+        lb.L2(s.weight_decay),
+        time=s.time,
+        solver="rkc",
+        probes=(lb.probes.FillIn(), lb.probes.DistanceTo("zero_filled", zero_filled(problem))),
+        memorised_at=s.memorised_at,
+        generalised_at=s.generalised_at,
+        rtol=1e-2,
+        records_per_decade=30,
+        learning_rate=s.learning_rate,
+    )
+    return {MAIN: job}
+
+
+def zero_filled(problem):
+    """The observed entries and their mirror images, zero elsewhere: the limit of Corollary 3.11."""
+    mask, values = np.asarray(problem.mask), np.asarray(problem.values)
+    return np.where(mask > 0, values, values.T)
+
+
+def symmetric_oracle(problem):
+    return lb.oracles.min_nuclear_norm(problem, symmetric=True)
+
+
+def oracle(e):
+    """The minimum nuclear-norm interpolator among symmetric matrices."""
+    return e.cached(symmetric_oracle, e.problem())
+
+
+def kernel(e):
+    """The regression on NTK features."""
+    return e.cached(lb.theory.kernel_regime, e.problem())
+
+
+def end_of(e, name):
+    """The matrix at which a run ends."""
+    return np.asarray(e.problem().end_to_end(e[name].params))
+
+
+def nuclear_norm(matrix):
+    return np.linalg.svd(matrix, compute_uv=False).sum()
+
+
+def in_kernel_regime(e, column):
+    """A column at the end of the kernel regime."""
+    return e[MAIN].at(column, time=e.settings.kernel_end)
+
+
+def steps_to(e, level):
+    """The step at which the recovery error falls to a level, between records on a line in the logarithms."""
+    run = e[MAIN]
+    below = np.flatnonzero(run["test_error"] <= level)
+    if not len(below) or below[0] == 0:
+        return None
+    pair = slice(below[0] - 1, below[0] + 1)
+    error, step = np.log(run["test_error"][pair]), np.log(run["step"][pair])
+    return float(np.exp(np.interp(-np.log(level), -error, step)))
+
+
+@fig3.claim(
+    within(5, 50),
+    "steps until the training error is 0.02 of |y| (training loss 4e-4 of its start)",
+    source="Section 3.3.3, Figure 3",
+)
+def memorises_in_tens_of_steps(e):
+    """GD takes about 10^1 steps to minimise the training loss."""
+    return over(e[MAIN].t1, e.settings.learning_rate)
+
+
+@fig3.claim(at_least(0.9), "recovery error at time log(α)/2λ", source="Section 3.3.3")
+def does_not_generalise_first(e):
+    """The early phase bias fills every unobserved entry with 0, leading to a large test loss."""
+    return in_kernel_regime(e, "test_error")
+
+
+@fig3.claim(
+    at_most(1e-2),
+    "largest unobserved entry over the largest observed one, at time log(α)/2λ,",
+    source="Corollary 3.11",
+)
+def fills_with_zero(e):
+    """In the kernel regime GD fits the observed entries and fills the unobserved ones with 0."""
+    return in_kernel_regime(e, "fill_in")
+
+
+@fig3.claim(
+    at_most(1e-2),
+    "relative distance at time log(α)/2λ to the observed table with zeros elsewhere",
+    source="Theorem 3.9, Corollary 3.11",
+)
+def kernel_regime(e):
+    """Until (1-c) log(α)/λ the flow is at the minimum-norm interpolator on NTK features."""
+    return in_kernel_regime(e, "distance_to_zero_filled")
+
+
+@fig3.claim(at_most(1e-9), "largest difference of an entry", source="Corollary 3.11")
+def kernel_predictor(e):
+    """On the NTK features of the identity that interpolator is the observed table with zeros elsewhere."""
+    return float(np.abs(kernel(e).predict(e.problem().end_to_end) - zero_filled(e.problem())).max())
+
+
+@fig3.claim(within(2e5, 7e5), "step by which half of the test loss is gone", source="Section 3.3.3, Figure 3")
+def transition(e):
+    """The sharp transition in test loss occurs only after about 10^6 steps."""
+    return steps_to(e, in_kernel_regime(e, "test_error") / np.sqrt(2))  # the loss is the square of the error
+
+
+@fig3.claim(
+    within(4e5, 2e6),
+    "step by which the recovery error is 0.1 (test loss 1 % of its start), where the oracle recovers,",
+    source="Figure 3",
+    rate=0.7,
+)
+def transition_is_over(e):
+    """By then the late phase bias has completed the table."""
+    return steps_to(e, e.settings.generalised_at)
+
+
+@fig3.claim(
+    at_most(AT_ORACLE),
+    "relative distance at 2e6 steps to that interpolator, recoverable draw or not,",
+    source="Section 3.3.3",
+    rate=0.9,
+)
+def ends_at_minimum_nuclear_norm(e):
+    """If the KKT point is globally optimal, W is the minimum nuclear-norm solution among symmetric matrices."""
+    return distance(end_of(e, MAIN), oracle(e).solution) if oracle(e).solved else None
+
+
+@fig3.claim(within(0.99, 1.05), "(|U|² + |V|²) / |W|_* at the end", source="Section 3.3.3, by Ding et al. (2022)")
+def norm_is_nuclear_norm(e):
+    """The weights end balanced: |U|² + |V|² is the nuclear norm of W."""
+    return float(e[MAIN].final["l2_norm"] ** 2 / nuclear_norm(end_of(e, MAIN)))
+
+
+@fig3.claim(
+    holds(
+        "recovery error at the end at most {recovered:g} exactly where the oracle's matrix is the table to {exact:g}",
+        recovered=1.5 * AT_ORACLE,
+        exact=AT_ORACLE,
+    ),
+    source="Section 3.3.3",
+    rate=0.9,
+)
+def recovers_where_the_oracle_does(e, recovered, exact):
+    """The late phase bias can complete the matrix with few observed entries."""
+    flow = bool(e[MAIN].final["test_error"] <= recovered)
+    word = distance(oracle(e).solution, e.problem().truth) <= exact
+    return {"flow": flow, "oracle": word}, flow == word
+
+
+@fig3.claim(
+    holds("the oracle's matrix is the table to 1e-6; on most draws"),
+    source="Section 3.3.3, Theorem F.5",
+    rate=0.55,
+)
+def oracle_is_exact(e):
+    """The minimum nuclear-norm solution recovers the table from 5 % of its entries."""
+    return oracle(e).recovery, oracle(e).recovery == "recovered"
+
+
+@fig3.claim(
+    at_most(0),
+    "pairs of entries observed with their mirror image",
+    source="Assumption 3.8",
+    fails="4 to 16 pairs of the 470 are, with equal features",
+)
+def features_are_independent(e):
+    """The NTK features of the training samples are linearly independent."""
+    seen = np.asarray(e.problem().mask) > 0
+    return int((seen & seen.T & ~np.eye(len(seen), dtype=bool)).sum()) // 2
+
+
+@fig3.claim(at_most(1e-9), "|J h - y| / |y| of the kernel predictor", source="Assumption 3.8, corrected")
+def features_are_consistent(e):
+    """What is needed holds: mirrored entries have equal labels, so the kernel interpolator exists."""
+    return kernel(e).fitted
+
+
+def picture(matrix, title, **heat):
+    """A completed table as an image, the first row on top."""
+    places = np.arange(len(matrix))
+    edges = -0.5, len(matrix) - 0.5
+    axes = Axis("column $j$", low=edges[0], high=edges[1]), Axis("row $i$", low=edges[1], high=edges[0])
+    shown = Heat(places, places, matrix, "entry", low=0, high=1, **heat)
+    return Panel([shown], *axes, title=title, equal=True, grid=False)
+
+
+@fig3.figure
+def fig3_figure(e):
+    s, run, steps = e.settings, e[MAIN], e[MAIN]["step"]
+    nuclear = float(nuclear_norm(np.asarray(e.problem().truth)))
+    step = np.log(s.init_scale) / s.weight_decay / s.learning_rate
+    mark = Rule(step, r"$\log(\alpha)/\lambda$", "grey", tag=True, width=0.8)
+    errors = [
+        Line(steps, run["train_error"] ** 2, "train", "train"),
+        Line(steps, run["test_error"] ** 2, "all entries", "test"),
+        mark,
+    ]
+    shrinking = 2 * s.size * s.init_scale**2 * np.exp(-2 * run["slow_time"])
+    shown = shrinking > 0.3 * nuclear
+    norm = [
+        Line(steps, run["l2_norm"] ** 2, "", "norm"),
+        Line(steps[shown], shrinking[shown], r"$2d\alpha^2e^{-2\lambda t}$", "theory", "dotted"),
+        Rule(nuclear, "$|X^*|_*$", across="y"),
+        mark,
+    ]
+    left = Panel(errors, panels.STEPS, Axis("relative squared error", "log"), legend=(0.55, 0.6))
+    right = Panel(norm, panels.STEPS, Axis(r"$|U|_F^2 + |V|_F^2$", "log"), legend=(0.3, 0.45))
+    early = picture(zero_filled(e.problem()), "kernel regime (theory)")
+    late = picture(end_of(e, MAIN), f"flow, step {s.time / s.learning_rate:,.0f}", bar=True)
+    return Figure([[left, right], [early, late]])
+
+
+NAME, EXACT = "λ = {:g}", "λ = {:g}, no perturbation"
+
+
+@thm3_12.runs
+def thm3_12_runs(s):
+    def job(decay, noise):
+        problem, time = s.problem(init_noise=noise), s.slow_time / decay
+        options = {"solver": "rkc", "rtol": 1e-3, "atol": 1e-9, "generalised_at": 5e-2}
+        return lb.FlowJob(problem, lb.L2(decay), time=time, **options)
+
+    perturbed = {NAME.format(decay): job(decay, s.init_noise) for decay in s.decays}
+    return perturbed | {EXACT.format(s.unperturbed): job(s.unperturbed, 0.0)}
+
+
+def final_errors(e):
+    """`|W - X*|_F` at the end, for every λ."""
+    size = np.linalg.norm(np.asarray(e.problem().truth))
+    return size * np.array([e[NAME.format(decay)].final["test_error"] for decay in e.settings.decays])
+
+
+def theorem_bound(e):
+    """The right-hand side of the theorem with the constant 1, for every λ."""
+    s = e.settings
+    u, sigma, _ = np.linalg.svd(np.asarray(e.problem().truth))
+    incoherence = s.size * np.abs(u[:, sigma > 1e-9 * sigma[0]]).max() ** 2
+    return np.sqrt(s.decays) * sigma.sum() * incoherence**2 * np.log(s.size)
+
+
+@thm3_12.claim(
+    at_most(1e-4),
+    "largest relative violation, over all λ, of the optimality conditions of the convex problem F(W) + (λ/2)|W|_*",
+    source="Theorem 3.12",
+)
+def global_minimiser(e):
+    """The gradient flow converges to a global minimiser of the regularised loss."""
+    # With S the symmetric part of ∇F: |S|_op <= λ/2 and ⟨S, W⟩ = -(λ/2) |W|_*.
+    problem, worst = e.problem(), 0.0
+    for decay in e.settings.decays:
+        matrix = end_of(e, NAME.format(decay))
+        gradient = np.asarray(problem.matrix_gradient(matrix))
+        both = (gradient + gradient.T) / decay
+        worst = max(worst, np.linalg.norm(both, 2) - 1, abs(1 + np.sum(both * matrix) / nuclear_norm(matrix)))
+    return float(worst)
+
+
+@thm3_12.claim(at_most(1.0), "largest error over that expression, over all λ,", source="Theorem 3.12")
+def error_bound(e):
+    """|W - X*|_F is at most of order √λ |X*|_* μ² log d."""
+    return float((final_errors(e) / theorem_bound(e)).max())
+
+
+EXPONENT = "exponent of the error in λ (without the two largest)"
+
+
+@thm3_12.claim(
+    within(0.95, 1.02),
+    f"{EXPONENT}, where the minimum nuclear-norm interpolator is the table,",
+    id="error-is-linear",
+    text="Where the oracle is exact the error is the bias of the nuclear norm, linear in λ.",
+    source="Theorem 3.12, corrected for noiseless observations",
+    rate=0.7,
+)
+@thm3_12.claim(
+    within(0.4, 0.6),
+    EXPONENT,
+    id="error-goes-like-the-root",
+    text="Read as a rate: the error goes like √λ.",
+    source="Theorem 3.12",
+    fails="it is 1, the bound is not attained",
+)
+def error_exponent(e):
+    return slope(e.settings.decays[2:], final_errors(e)[2:])
+
+
+@thm3_12.claim(at_most(1e-4), "relative difference of the errors at λ = 1e-3 with and without it", source="Remark 3.13")
+def no_perturbation_needed(e):
+    """The perturbation guarantees that the flow is not stuck at a saddle; on the table it changes nothing."""
+    with_it, without = (e[name.format(e.settings.unperturbed)].final["test_error"] for name in (NAME, EXACT))
+    return abs(with_it / without - 1)
+
+
+@thm3_12.figure
+def thm3_12_figure(e):
+    decays, final = np.array(e.settings.decays), final_errors(e)
+    curves = []
+    for place, decay in enumerate(decays):
+        run, shade = e[NAME.format(decay)], panels.shade_of(place, len(decays))
+        curves.append(Line(run["slow_time"], run["test_error"], rf"$\lambda$ = {decay:g}", shade=shade))
+    left = Axis(r"slow time $\lambda t$", low=0, high=25), Axis("recovery error", "log", 3e-4, 8)
+    law = [
+        Line(decays, final, "error at the end", marks="points"),
+        Line(decays, final[-1] * decays / decays[-1], "slope 1", "theory", "dashed"),
+        Line(decays, theorem_bound(e), "bound, slope 1/2", "theory", "dotted"),
+    ]
+    right = Axis(r"weight decay $\lambda$", "log"), Axis("$|W - X^*|_F$", "log")
+    return Figure([[Panel(curves, *left, legend="upper right", legend_columns=2), Panel(law, *right)]])
