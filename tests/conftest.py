@@ -24,6 +24,17 @@ settings.load_profile("repeatable")
 # A shell in the background starts its children deaf to Ctrl-C; its tests, and the processes they start, need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What one worker compiles the others need not: half of a test run is thousands of programs of 20 ms."""
+    for name, value in {
+        "jax_compilation_cache_dir": str(config.cache.mkdir("jax")),  # type: ignore[union-attr]
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }.items():
+        jax.config.update(name, value)
+
+
 _COMPILED: list[str] = []
 
 

@@ -1,50 +1,61 @@
-"""Every entry of the catalog: its claims come out as documented, and its figure can be drawn.
+"""Every entry of the catalog is complete; one per family is computed, and with it all that share its runs.
 
-Published number (the third rung): the papers' sentences are the claims. Entries share runs
-through one store, so that the whole catalog is computed once.
+Published number (the third rung): the papers' sentences are the claims. `make verify` computes the whole catalog, and
+`test_record.py` holds its record against the bounds. Tests of a family share a worker and a store.
 """
 
 from __future__ import annotations
 
 import ast
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import latebloom as lb
 from latebloom import catalog
-from latebloom.catalog import EXPERIMENTS, Request
+from latebloom.catalog import ENTRIES, Entry
+from latebloom.catalog.base import entries_of
 from latebloom.catalog.reproduction import reproduce
 from latebloom.errors import UnknownNameError
 from latebloom.store import Store
 
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Store:
-    return Store(tmp_path_factory.mktemp("catalog") / "store")
+PAPERS = (catalog.beyond_l2, catalog.riemannian, catalog.geometry, catalog.dichotomy)
+MOST = 12  # seconds on two cores: a family whose cheapest entry takes longer is left to `make verify`
 
 
-# Each takes most of a minute, or minutes, of a core: `pytest -m long`, or `latebloom verify`, which runs everything. Of
-# the networks, beyond-l2/rescaling and dichotomy/fig2b and fig2c are always run; dichotomy/fig4 has tests of its own.
-LONG = {
-    *("beyond-l2/fig1", "beyond-l2/fig2", "beyond-l2/fig6", "beyond-l2/fig8", "beyond-l2/fig9", "beyond-l2/fig10"),
-    *("beyond-l2/fig11", "beyond-l2/fig17", "beyond-l2/fig18", "beyond-l2/fig21", "beyond-l2/fig22", "beyond-l2/fig23"),
-    *("beyond-l2/fig27", "beyond-l2/fig28", "beyond-l2/fig30", "beyond-l2/fig31", "beyond-l2/fig32", "beyond-l2/fig33"),
-    *("beyond-l2/fig34", "beyond-l2/fig35", "beyond-l2/blog-fig1", "beyond-l2/app-f2", "beyond-l2/app-g2"),
-    *("dichotomy/fig2a", "dichotomy/fig4", "geometry/fig4", "geometry/joint-vs-isolated"),
-}
+def families() -> Iterator:
+    """The entries of a file, cheapest first, as a case of a test on a worker of their own."""
+    for paper in PAPERS:
+        for module in paper.MODULES:
+            entries = sorted(entries_of(module), key=lambda entry: entry.seconds)
+            name = module.__name__.removeprefix("latebloom.catalog.")
+            if entries and entries[0].seconds <= MOST:
+                yield pytest.param(entries, id=name, marks=pytest.mark.xdist_group(name))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in EXPERIMENTS]
-)
-def test_claims_come_out_as_documented(name, store, tmp_path):
-    report = reproduce(EXPERIMENTS[name], store=store, out=tmp_path)
-    wrong = {v.claim.id: (v.measured, v.claim.expected) for v in report.verdicts if not v.as_documented}
-    assert not wrong
-    picture, paper, data = report.figures
+def is_stored(entry: Entry, store: Store) -> bool:
+    """Whether all runs of an entry are there, and it computes nothing else."""
+    jobs = entry.jobs(entry.settings).values()
+    return not entry.study_list(entry.settings) and all(store.find(job.configuration()) is not None for job in jobs)
+
+
+@pytest.mark.parametrize("entries", families())
+def test_claims_come_out_as_documented(entries, tmp_path):
+    store = Store(tmp_path / "store")
+    for number, entry in enumerate(entries):
+        if number and not is_stored(entry, store):
+            continue
+        report = reproduce(entry, store=store, out=tmp_path)
+        wrong = {v.claim.id: (v.measured, v.claim.expected) for v in report.verdicts if not v.as_documented}
+        assert not wrong, entry.id
+        check_files(report.figures)
+
+
+def check_files(paths: list[Path]) -> None:
+    """A picture, a paper and a table in which every panel has its labels."""
+    picture, paper, data = paths
     assert min(picture.stat().st_size, paper.stat().st_size) > 5000
     with data.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -52,17 +63,36 @@ def test_claims_come_out_as_documented(name, store, tmp_path):
     assert all(row["x_label"] and row["y_label"] for row in rows), "a panel without labels"
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_most_families_are_computed():
+    assert len(list(families())) >= 15
+
+
+@pytest.mark.parametrize("name", ENTRIES)
 def test_every_entry_is_complete(name):
-    entry = EXPERIMENTS[name]
+    entry = ENTRIES[name]
     assert entry.claims
-    assert entry.settings
+    assert {"figure"} <= entry.parts.keys()
+    assert entry.parts.keys() & {"runs", "studies"}
     assert entry.seconds > 0
-    ids = [claim.id for claim in entry.claims]
-    assert len(ids) == len(set(ids))
+    assert all(one["note"] or one["name"] in {"steps", "time"} for one in entry.settings_json()), (
+        "a setting without a note"
+    )
     for claim in entry.claims:
-        assert claim.documented or "fails" in claim.expected, f"{claim.id} fails as printed and does not say why"
+        assert claim.text.endswith((".", ")")), claim.id
         assert 0 < claim.rate <= 1
+        assert claim.expected.strip(), claim.id
+
+
+def test_no_entry_asks_which_preset_it_runs():
+    for path in Path(catalog.__file__).parent.glob("*/*.py"):
+        asks = [node.lineno for node in ast.walk(ast.parse(path.read_text())) if getattr(node, "attr", "") == "full"]
+        assert not asks, f"{path.name}:{asks}"
+
+
+def test_a_preset_is_another_setting():
+    for entry in ENTRIES.values():
+        if entry.full:
+            assert entry.configured({}, full=True) != entry.settings, entry.id
 
 
 def test_no_flow_of_an_entry_leaves_its_solver_open():
@@ -76,8 +106,16 @@ def test_no_flow_of_an_entry_leaves_its_solver_open():
     assert len(calls) > 10
     for name, line, keywords in calls:
         assert "solver" in keywords or None in keywords, f"{name}:{line}"
-    for entry in EXPERIMENTS.values():
-        assert all(getattr(job, "solver", "") != "auto" for job in entry.jobs(Request(entry.seed)).values())
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_the_jobs_of_settings_are_the_same_every_time(name):
+    entry = ENTRIES[name]
+    first, second = (entry.jobs(entry.settings) for _ in range(2))
+    assert all(getattr(job, "solver", "") != "auto" for job in first.values())
+    assert {key: job.configuration() for key, job in first.items()} == {
+        key: job.configuration() for key, job in second.items()
+    }
 
 
 def test_an_entry_is_reproduced_by_its_id(tmp_path):
