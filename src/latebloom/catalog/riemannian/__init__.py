@@ -2,8 +2,7 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.riemannian import (
-    fig1,
-    fig2,
+    completion,
     fig3,
     fig4,
     junction,
@@ -18,5 +17,5 @@ PAPER = (
     "Boursier, Pesme, Dragomir: A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm "
     "Minimisation"
 )
-MODULES = (fig1, fig2, fig3, fig4, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
+MODULES = (completion, fig3, fig4, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
 ENTRIES = entries_of(*MODULES)
