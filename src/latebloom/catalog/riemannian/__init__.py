@@ -3,11 +3,10 @@
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.riemannian import (
     completion,
-    fig3,
-    fig4,
     junction,
     linear_regression,
     matrix_sensing,
+    networks,
     prop1,
     prop2,
     prop4,
@@ -17,5 +16,5 @@ PAPER = (
     "Boursier, Pesme, Dragomir: A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm "
     "Minimisation"
 )
-MODULES = (completion, fig3, fig4, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
+MODULES = (completion, networks, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
 ENTRIES = entries_of(*MODULES)
