@@ -5,16 +5,16 @@ from latebloom.catalog.riemannian import (
     completion,
     junction,
     linear_regression,
-    matrix_sensing,
     networks,
     prop1,
     prop2,
     prop4,
+    sensing,
 )
 
 PAPER = (
     "Boursier, Pesme, Dragomir: A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm "
     "Minimisation"
 )
-MODULES = (completion, networks, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
+MODULES = (completion, networks, linear_regression, prop1, junction, prop2, prop4, sensing)
 ENTRIES = entries_of(*MODULES)
