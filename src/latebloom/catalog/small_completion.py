@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 LONG = 100.0  # the unregularised flow has converged to rounding
 END = "unregularised, to its end"
-SETTINGS: dict[str, Any] = {"problem": "matrix completion 6 x 6, rank 1, 12 entries observed"}
 
 
 class SmallCompletion(Settings):
@@ -39,10 +38,10 @@ class SmallCompletion(Settings):
             truth_norm=self.truth_norm, width=self.width, init_scale=self.init_scale, weight=2.0,
         )  # fmt: skip
 
-    def flow_to(self, weight_decay: float, until: float) -> FlowJob:
+    def flow_to(self, strength: float, time: float) -> FlowJob:
         """A flow of which the end counts; the distances of interest go down to 1e-7."""
         tight: dict[str, Any] = {"solver": "dopri8", "rtol": self.rtol, "atol": 1e-12, "records_per_decade": 1}
-        return lb.FlowJob(self.problem(), lb.L2(weight_decay), time=until, **tight)
+        return lb.FlowJob(self.problem(), lb.L2(strength), time=time, **tight)
 
 
 OBSERVED = SmallCompletion().observed

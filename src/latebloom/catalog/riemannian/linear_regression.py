@@ -136,11 +136,12 @@ def regression_figure(e):
     s, run = e.settings, e[STATED]
     time, exact = run["time"], closed_form(e, 2.0).at(run["time"])
     goals = (nearest(e), "train", r"to $\Phi(w_0)$"), (least_norm(e), "test", r"to the least norm $X^+y$")
-    paths = [Line(time, np.linalg.norm(run["components"] - goal, axis=1), label, role) for goal, role, label in goals]
-    for place, (goal, *_) in enumerate(goals):
-        label = "" if place else "closed form"
-        paths.append(Line(time, np.linalg.norm(exact - goal, axis=1), label, "theory", "dashed"))
-    paths.append(slow_scale(s, role="grey", tag=False))
+    paths = [
+        *(Line(time, np.linalg.norm(run["components"] - goal, axis=1), label, role) for goal, role, label in goals),
+        Line(time, np.linalg.norm(exact - goals[0][0], axis=1), "closed form", "theory", "dashed"),
+        Line(time, np.linalg.norm(exact - goals[1][0], axis=1), "", "theory", "dashed"),
+        slow_scale(s, role="grey", tag=False),
+    ]
     found = [
         Line(time, gaps(e, STATED, 1.0), r"$F = |Xw - y|^2$, printed rate $\sigma^2$", "test"),
         Line(time, gaps(e, STATED, 2.0), r"$F = |Xw - y|^2$, rate $2\sigma^2$", "norm"),

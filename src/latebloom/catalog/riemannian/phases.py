@@ -8,6 +8,7 @@ from latebloom.core.fields import number
 from latebloom.figures import Axis, Line, Panel, Rule, panels
 
 FLOW, WITHOUT = "flow", "without weight decay"
+STRENGTH = Axis(r"weight decay $\lambda$", "log")
 
 
 class DecaySettings(Settings):
