@@ -140,8 +140,8 @@ def largest(e, *, elsewhere=False):
 
 def small_slope(e, values):
     """The slope in λ of what there is for every λ, from 1e-3 down."""
-    pairs = [(x, y) for x, y in zip(e.settings.strengths, values, strict=True) if x <= SMALL]
-    return log_slope(*zip(*pairs, strict=True))
+    small = [(x, y) for x, y in zip(e.settings.strengths, values, strict=True) if x <= SMALL]
+    return log_slope([x for x, _ in small], [y for _, y in small])
 
 
 @prop2.claim(
