@@ -345,12 +345,16 @@ def phases(s, *, named):
     junction, slow = -np.log(s.weight_decay), 1 / s.weight_decay
     bands = [
         (1e-2, junction, "fast phase: fit the data", "train"),
-        (junction, slow, "slow drift", "cycle 4"),
+        (junction, min(slow, s.time), "slow drift", "cycle 4"),
         (slow, s.time, "small norm", "cycle 4"),
     ]
     between = [(junction, r"$-\ln\lambda$", "dashed"), (slow, r"$1/\lambda$", "dotted")]
     return [
-        *(Rule(low, name if named else "", role, to=high, tag=named, opacity=0.1) for low, high, name, role in bands),
+        *(
+            Rule(low, name if named else "", role, to=high, tag=named, opacity=0.1)
+            for low, high, name, role in bands
+            if low < high
+        ),
         *(Rule(time, name if named else "", marks=marks, tag=named) for time, name, marks in between),
     ]
 
