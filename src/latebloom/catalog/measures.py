@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 def log_slope(x: Iterable[float], y: Iterable[float]) -> float:
-    """The least-squares slope of log y in log x."""
-    return float(np.polyfit(np.log(np.asarray(list(x))), np.log(np.asarray(list(y))), 1)[0])
+    """The least-squares slope of log y in log x; of fewer than two points there is none."""
+    across, up = np.log(np.asarray(list(x))), np.log(np.asarray(list(y)))
+    return float(np.polyfit(across, up, 1)[0]) if len(across) > 1 else np.nan
 
 
 def fall_time(run: Run, column: str, share: float, *, after: float) -> float | None:

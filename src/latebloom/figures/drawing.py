@@ -71,6 +71,9 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     for name in ("x", "y", "z"):
         if (axis := getattr(panel, name)) is not None:
             _draw_axis(axes, name, axis)
+    for trace in panel.traces:
+        if isinstance(trace, Rule) and trace.tag:
+            _draw_tag(axes, trace)
     axes.set_title(panel.title)
     if not panel.grid:
         axes.grid(visible=False)
@@ -155,13 +158,22 @@ def _draw_rule(axes: Any, rule: Rule) -> None:
         line = axes.axvline if rule.across == "x" else axes.axhline
         look: Any = {"linestyle": STYLES[rule.marks], "linewidth": rule.width or 0.9, "alpha": rule.opacity}
         line(rule.value, color=colour, label=label, zorder=1.5 + rule.above, **look)
-    if rule.tag:
-        text: Any = {"color": colour, "fontsize": 7}
-        middle = rule.value if rule.to is None else (rule.value + rule.to) / 2
-        if rule.across == "x":
-            axes.text(middle, 1.0, rule.label, transform=axes.get_xaxis_transform(), ha="center", va="bottom", **text)
-        else:
-            axes.text(1.01, middle, rule.label, transform=axes.get_yaxis_transform(), va="center", **text)
+
+
+def _draw_tag(axes: Any, rule: Rule) -> None:
+    """A rule's label at the edge of the panel; of what the axes do not show there is none."""
+    limits = sorted(axes.get_xlim() if rule.across == "x" else axes.get_ylim())
+    ends = sorted((rule.value, rule.value if rule.to is None else rule.to))
+    if not (limits[0] <= ends[1] and ends[0] <= limits[1]):  # what is not finite, too
+        return
+    low, high = np.clip(ends, *limits)
+    scale = axes.get_xscale() if rule.across == "x" else axes.get_yscale()
+    middle = np.sqrt(low * high) if scale == "log" else (low + high) / 2
+    text: Any = {"color": colour_of(rule), "fontsize": 7}
+    if rule.across == "x":
+        axes.text(middle, 1.0, rule.label, transform=axes.get_xaxis_transform(), ha="center", va="bottom", **text)
+    else:
+        axes.text(1.01, middle, rule.label, transform=axes.get_yaxis_transform(), va="center", **text)
 
 
 def _draw_heat(axes: Any, heat: Heat) -> None:

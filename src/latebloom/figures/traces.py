@@ -45,7 +45,7 @@ class Line:
     shade: float | None = None
     width: float | None = None  # of the line or of a bar's foot, in points; of the style by default
     opacity: float = 1.0
-    symbol: str = "o"  # of points: o s ^ D v P X *
+    symbol: str = "o"  # of points: o s ^ D v P X * x
     size: float | None = None  # of points, in points
     hollow: bool = False
     halo: bool = False  # white around it, so that crossings stay legible

@@ -1,22 +1,11 @@
 """A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm Minimisation, figure by figure."""
 
 from latebloom.catalog.base import entries_of
-from latebloom.catalog.riemannian import (
-    fig1,
-    fig2,
-    fig3,
-    fig4,
-    junction,
-    linear_regression,
-    matrix_sensing,
-    prop1,
-    prop2,
-    prop4,
-)
+from latebloom.catalog.riemannian import completion, fast_phase, linear_regression, networks, sensing, slow_phase
 
 PAPER = (
     "Boursier, Pesme, Dragomir: A Theoretical Framework for Grokking: Interpolation followed by Riemannian Norm "
     "Minimisation"
 )
-MODULES = (fig1, fig2, fig3, fig4, linear_regression, prop1, junction, prop2, prop4, matrix_sensing)
+MODULES = (completion, networks, linear_regression, fast_phase, slow_phase, sensing)
 ENTRIES = entries_of(*MODULES)

@@ -1,0 +1,44 @@
+"""What entries on flows with weight decay share: the time scale 1/λ, and the two phases in errors and norm."""
+
+from __future__ import annotations
+
+from latebloom.catalog.base import Settings
+from latebloom.catalog.measures import fall_time, times
+from latebloom.core.fields import number
+from latebloom.figures import Axis, Line, Panel, Rule, panels
+
+FLOW, WITHOUT = "flow", "without weight decay"
+STRENGTH = Axis(r"weight decay $\lambda$", "log")
+
+
+class DecaySettings(Settings):
+    weight_decay: float = number(default=1e-3, above=0, below=1, note="λ")
+
+
+def half_fall(e, column, *, after):
+    """λ times the time at which half of a column's late fall is done."""
+    return times(e.settings.weight_decay, fall_time(e[FLOW], column, 0.5, after=after))
+
+
+def clock(s, low=1e-2):
+    """Time, on a logarithmic axis."""
+    return Axis("time $t$", "log", low, s.time)
+
+
+def slow_scale(s, **look):
+    """The time 1/λ."""
+    return Rule(1 / s.weight_decay, r"$1/\lambda$", **{"marks": "dotted", "tag": True} | look)
+
+
+def errors_and_norm(e, weights, **limits):
+    """Both errors, the test error without weight decay, and the squared norm over its start."""
+    run = e[FLOW]
+    traces = [
+        panels.curve(run, "train_error", "train error", "train"),
+        panels.curve(run, "test_error", "test error", "test"),
+        panels.curve(e[WITHOUT], "test_error", r"test, $\lambda = 0$", "test", "dashed"),
+        Line(run["time"], run["l2_norm"] ** 2 / run["l2_norm"][0] ** 2, f"$|{weights}|^2 / |{weights}_0|^2$", "norm"),
+        slow_scale(e.settings),
+    ]
+    vertical = Axis("relative error, relative norm", "log", **limits)
+    return Panel(traces, clock(e.settings), vertical, legend="lower left")
