@@ -114,6 +114,7 @@ def _draw_line(axes: Any, line: Line) -> None:
     if line.by is not None:
         size = (line.size or 4.0) ** 2
         options: Any = {"c": line.by, "cmap": "viridis", "s": size, "marker": line.symbol, "zorder": 2 + line.above}
+        options |= {"vmin": line.low, "vmax": line.high}
         axes.scatter(line.x, line.y, edgecolors="white" if line.hollow else "none", label=line.label, **options)
         return
     look = _look(line)
@@ -154,7 +155,8 @@ def _draw_rule(axes: Any, rule: Rule) -> None:
         span(rule.value, rule.to, color=colour, alpha=min(rule.opacity, 0.15), linewidth=0, label=label)
     else:
         line = axes.axvline if rule.across == "x" else axes.axhline
-        look: Any = {"linestyle": STYLES[rule.marks], "linewidth": rule.width or 0.9, "alpha": rule.opacity}
+        dashes = STYLES[rule.marks] if rule.turn is None else _taking_turns(*rule.turn)
+        look: Any = {"linestyle": dashes, "linewidth": rule.width or 0.9, "alpha": rule.opacity}
         line(rule.value, color=colour, label=label, zorder=1.5 + rule.above, **look)
     if rule.tag:
         text: Any = {"color": colour, "fontsize": 7}
@@ -163,6 +165,11 @@ def _draw_rule(axes: Any, rule: Rule) -> None:
             axes.text(middle, 1.0, rule.label, transform=axes.get_xaxis_transform(), ha="center", va="bottom", **text)
         else:
             axes.text(1.01, middle, rule.label, transform=axes.get_yaxis_transform(), va="center", **text)
+
+
+def _taking_turns(place: int, count: int) -> Any:
+    """The dashes of one of several lines at one place: each shows where the others leave a gap."""
+    return 4 * place, (4, 4 * (count - 1))
 
 
 def _draw_heat(axes: Any, heat: Heat) -> None:

@@ -30,7 +30,7 @@ class Line:
     """Points in order: a curve, or with other `marks` the points alone, joined points ("linked") or bars.
 
     `y` may have several columns: curves of one look, named once. A panel in space needs `z`. `error` is the half length
-    of the bars across the points, `by` a value per point that shades it.
+    of the bars across the points, `by` a value per point that shades it, on a scale from `low` to `high`.
     """
 
     x: Any
@@ -42,6 +42,8 @@ class Line:
     z: Any = None
     error: Any = None
     by: Any = None
+    low: float | None = None
+    high: float | None = None
     shade: float | None = None
     width: float | None = None  # of the line or of a bar's foot, in points; of the style by default
     opacity: float = 1.0
@@ -80,7 +82,8 @@ class Line:
 class Rule:
     """A value of one axis, drawn across the panel; with `to` a band between two. `across` names the axis it is on.
 
-    A `tag` writes its label at the edge of the panel, and not in the legend.
+    A `tag` writes its label at the edge of the panel, and not in the legend. Of rules at one value `turn` is the place
+    and how many they are: their dashes take turns, so that every colour is seen.
     """
 
     value: float
@@ -91,6 +94,7 @@ class Rule:
     across: str = "x"
     to: float | None = None
     tag: bool = False
+    turn: tuple[int, int] | None = None
     shade: float | None = None
     width: float | None = None
     opacity: float = 1.0
