@@ -16,8 +16,6 @@ from latebloom.catalog.beyond_l2 import (
     fig11,
     fig12,
     fig13,
-    fig14,
-    fig15,
     fig16,
     fig17,
     fig18,
@@ -38,6 +36,7 @@ from latebloom.catalog.beyond_l2 import (
     fig35,
     rate_grids,
     rescaling,
+    sensing,
     sparse,
     thm3_1,
     thm3_6,
@@ -45,7 +44,7 @@ from latebloom.catalog.beyond_l2 import (
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
-    *(sparse, rate_grids, completion, fig7, fig8, fig9, fig12, fig13, fig14, fig15, fig16, fig17, fig18, fig19, fig20),
+    *(sparse, rate_grids, completion, fig7, fig8, fig9, fig12, fig13, sensing, fig16, fig17, fig18, fig19, fig20),
     *(fig21, fig22, fig23, fig24, fig25, fig27, fig28, thm3_1, completion_theorem, thm3_6, app_f2, app_g2),
     *(blog_fig1, fig1, fig2, fig30, fig10, fig11, fig31, fig32, fig33, fig34, fig35, rescaling),
 )
