@@ -74,12 +74,15 @@ class Line:
         return self.y if self.y.ndim > 1 else self.y[:, None]
 
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
-        """Name, x, y and z of every point, for the table beside the figure."""
+        """Name, x, y and z (or what shades it) of every point and end of a bar, for the table beside the figure."""
         name = words(self.label)
         for number, values in enumerate(self.columns.T):
             part = name if self.columns.shape[1] == 1 else f"{name}[{number}]"
-            third = [None] * len(self.x) if self.z is None else self.z
+            third = next((given for given in (self.z, self.by) if given is not None), [None] * len(self.x))
             yield from ((part, x, y, z) for x, y, z in zip(self.x, values, third, strict=True))
+        if self.error is not None:
+            for end, heights in (("low", self.y - self.error), ("high", self.y + self.error)):
+                yield from ((f"{name} {end}", x, y, None) for x, y in zip(self.x, heights, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
