@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 COLOURS = {
     "train": TRAIN, "test": TEST, "norm": NORM, "theory": THEORY, "grey": GREY, "zero": "#3A3A3A", "goal": "#F0E442",
+    "light": "#FFFFFF",
 }  # fmt: skip
 PALE = ("#FFFFFF", "#E9EDF2", "#CBD5DF", "#A9B8C6")  # a loss behind paths: white where it is zero
 STYLES: dict[str, Any] = {"solid": "-", "dashed": "--", "dotted": ":", "dashdot": "-.", "linked": "-", "points": "none"}

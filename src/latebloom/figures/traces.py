@@ -1,8 +1,9 @@
 """A figure as data: rows of panels, each with axes and traces of four kinds. Nothing here knows how it is drawn.
 
 A trace names a *role* (what it is), never a colour: "train", "test", "norm", "theory", "grey", "zero" (the zero-loss
-set), "goal" (where theory says it ends), or "cycle 0", "cycle 1", … for what has no role; a `shade` from 0 (dark) to
-1 (light) places it in a family instead. Labels may hold formulas between dollars; `words` writes them out.
+set), "goal" (where theory says it ends), "light" (over a heat map), or "cycle 0", "cycle 1", … for what has no role; a
+`shade` from 0 (dark) to 1 (light) places it in a family instead. Labels may hold formulas between dollars;
+`words` writes them out.
 
 >>> words(r"$\\beta$ = 2e-06, $|\\hat a - a^*|_\\infty/(\\alpha\\beta)$")
 'β = 2e-06, |â - a^*|_∞/(αβ)'
@@ -20,7 +21,7 @@ import numpy as np
 from latebloom.core.json import plain
 from latebloom.errors import InputError, check_choice
 
-ROLES = ("train", "test", "norm", "theory", "grey", "zero", "goal")
+ROLES = ("train", "test", "norm", "theory", "grey", "zero", "goal", "light")
 MARKS = ("solid", "dashed", "dotted", "dashdot", "points", "linked", "bars")
 SCALES = ("linear", "log")
 
