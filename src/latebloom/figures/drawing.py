@@ -184,12 +184,19 @@ def _draw_heat(axes: Any, heat: Heat) -> None:
         return
     if heat.shaded:
         options: Any = {"cmap": _colours(heat), "vmin": heat.low, "vmax": heat.high, "rasterized": True, "zorder": 0}
-        picture = axes.pcolormesh(heat.x, heat.y, heat.z, shading="gouraud" if heat.smooth else "nearest", **options)
+        places = (heat.x, heat.y) if heat.smooth else (_edges(heat.x), _edges(heat.y))
+        picture = axes.pcolormesh(*places, heat.z, shading="gouraud" if heat.smooth else "flat", **options)
         if heat.bar:
             axes.figure.colorbar(picture, ax=axes, label=heat.label, shrink=0.95, pad=0.02)
     if len(heat.contours):
         lines = {"linewidths": 0.6, "alpha": 0.9, "zorder": 1 + heat.above}
         axes.contour(heat.x, heat.y, heat.z, levels=heat.contours, colors=[colour_of(heat)], **lines)
+
+
+def _edges(centres: np.ndarray) -> np.ndarray:
+    """Where the cells around some values end; a single one is one wide."""
+    half = np.diff(centres) / 2 if len(centres) > 1 else np.array([0.5])
+    return np.concatenate([centres[:1] - half[0], centres[:-1] + half[: len(centres) - 1], centres[-1:] + half[-1]])
 
 
 def _colours(heat: Heat) -> Any:
