@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 COLOURS = {
     "train": TRAIN, "test": TEST, "norm": NORM, "theory": THEORY, "grey": GREY, "zero": "#3A3A3A", "goal": "#F0E442",
+    "light": "#FFFFFF",
 }  # fmt: skip
 PALE = ("#FFFFFF", "#E9EDF2", "#CBD5DF", "#A9B8C6")  # a loss behind paths: white where it is zero
 STYLES: dict[str, Any] = {"solid": "-", "dashed": "--", "dotted": ":", "dashdot": "-.", "linked": "-", "points": "none"}
@@ -117,6 +118,7 @@ def _draw_line(axes: Any, line: Line) -> None:
     if line.by is not None:
         size = (line.size or 4.0) ** 2
         options: Any = {"c": line.by, "cmap": "viridis", "s": size, "marker": line.symbol, "zorder": 2 + line.above}
+        options |= {"vmin": line.low, "vmax": line.high}
         axes.scatter(line.x, line.y, edgecolors="white" if line.hollow else "none", label=line.label, **options)
         return
     look = _look(line)
@@ -156,7 +158,8 @@ def _draw_rule(axes: Any, rule: Rule) -> None:
         span(rule.value, rule.to, color=colour, alpha=min(rule.opacity, 0.15), linewidth=0, label=label)
     else:
         line = axes.axvline if rule.across == "x" else axes.axhline
-        look: Any = {"linestyle": STYLES[rule.marks], "linewidth": rule.width or 0.9, "alpha": rule.opacity}
+        dashes = STYLES[rule.marks] if rule.turn is None else _taking_turns(*rule.turn)
+        look: Any = {"linestyle": dashes, "linewidth": rule.width or 0.9, "alpha": rule.opacity}
         line(rule.value, color=colour, label=label, zorder=1.5 + rule.above, **look)
 
 
@@ -176,6 +179,11 @@ def _draw_tag(axes: Any, rule: Rule) -> None:
         axes.text(1.01, middle, rule.label, transform=axes.get_yaxis_transform(), va="center", **text)
 
 
+def _taking_turns(place: int, count: int) -> Any:
+    """The dashes of one of several lines at one place: each shows where the others leave a gap."""
+    return 4 * place, (4, 4 * (count - 1))
+
+
 def _draw_heat(axes: Any, heat: Heat) -> None:
     if hasattr(axes, "plot_surface"):
         import matplotlib as mpl
@@ -188,12 +196,19 @@ def _draw_heat(axes: Any, heat: Heat) -> None:
         return
     if heat.shaded:
         options: Any = {"cmap": _colours(heat), "vmin": heat.low, "vmax": heat.high, "rasterized": True, "zorder": 0}
-        picture = axes.pcolormesh(heat.x, heat.y, heat.z, shading="gouraud" if heat.smooth else "nearest", **options)
+        places = (heat.x, heat.y) if heat.smooth else (_edges(heat.x), _edges(heat.y))
+        picture = axes.pcolormesh(*places, heat.z, shading="gouraud" if heat.smooth else "flat", **options)
         if heat.bar:
             axes.figure.colorbar(picture, ax=axes, label=heat.label, shrink=0.95, pad=0.02)
     if len(heat.contours):
         lines = {"linewidths": 0.6, "alpha": 0.9, "zorder": 1 + heat.above}
         axes.contour(heat.x, heat.y, heat.z, levels=heat.contours, colors=[colour_of(heat)], **lines)
+
+
+def _edges(centres: np.ndarray) -> np.ndarray:
+    """Where the cells around some values end; a single one is one wide."""
+    half = np.diff(centres) / 2 if len(centres) > 1 else np.array([0.5])
+    return np.concatenate([centres[:1] - half[0], centres[:-1] + half[: len(centres) - 1], centres[-1:] + half[-1]])
 
 
 def _colours(heat: Heat) -> Any:

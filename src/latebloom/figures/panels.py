@@ -108,12 +108,17 @@ def errors(
     log: bool = True,
     test: str = "recovery error",
     label: str = "relative error",
+    low: float | None = None,
+    high: float | None = None,
     **panel: Any,
 ) -> Panel:
-    """Train and test error against the step, with t1 and t2 and the thresholds that define them marked."""
+    """Train and test error against the step, with t1 and t2 and the thresholds that define them marked.
+
+    `low` and `high` are the ends of the errors' axis.
+    """
     curves = [curve(run, "train_error", "train error", "train"), curve(run, "test_error", test, "test")]
     traces = [*more, *curves, *(thresholds(run) if log else []), *milestones(run)]
-    return Panel(traces, clock_axis(run), Axis(label, "log" if log else "linear"), **panel)
+    return Panel(traces, clock_axis(run), Axis(label, "log" if log else "linear", low, high), **panel)
 
 
 def ratio(run: Run, *more: Trace, **panel: Any) -> Panel:
@@ -162,11 +167,11 @@ def family_key(labels: Iterable[str], title: str = "") -> list[Line]:
     return shades + ([Line([], [], title, "grey", "dotted")] if title else [])
 
 
-def family_errors(runs: Mapping[str, Run], *more: Trace, **panel: Any) -> Panel:
-    """Test errors of several runs with their train errors dotted."""
+def family_errors(runs: Mapping[str, Run], *more: Trace, low: float | None = None, **panel: Any) -> Panel:
+    """Test errors of several runs with their train errors dotted; `low` is where their axis begins."""
     look: dict[str, Any] = {"legend": "lower left", "legend_title": "recovery (train dotted)"} | panel
     axis = clock_axis(next(iter(runs.values())))
-    return Panel([*family(runs), *more], axis, Axis("relative error", "log"), **look)
+    return Panel([*family(runs), *more], axis, Axis("relative error", "log", low), **look)
 
 
 COUNT_LABELS = (
@@ -224,7 +229,9 @@ def singular_values(
     traces: list[Trace] = [curve(run, "singular_values", role="grey", width=0.6, opacity=0.7, part=rest)]
     for index, value in enumerate(truth):
         traces.append(curve(run, "singular_values", role=f"cycle {index}", width=1.1, part=index))
-        traces.append(Rule(float(value), "", f"cycle {index}", across="y", width=0.8))
+        equal = np.flatnonzero(np.isclose(truth, value))
+        turn = (int(index - equal[0]), len(equal)) if len(equal) > 1 else None
+        traces.append(Rule(float(value), "", f"cycle {index}", across="y", width=0.8, turn=turn))
     marks = milestones(run) if marked else []
     vertical = Axis(label, "log" if log else "linear", low=None if log else 0)
     return Panel([*traces, *marks, *more], axis or clock_axis(run), vertical, **panel)

@@ -1,8 +1,9 @@
 """A figure as data: rows of panels, each with axes and traces of four kinds. Nothing here knows how it is drawn.
 
 A trace names a *role* (what it is), never a colour: "train", "test", "norm", "theory", "grey", "zero" (the zero-loss
-set), "goal" (where theory says it ends), or "cycle 0", "cycle 1", … for what has no role; a `shade` from 0 (dark) to
-1 (light) places it in a family instead. Labels may hold formulas between dollars; `words` writes them out.
+set), "goal" (where theory says it ends), "light" (over a heat map), or "cycle 0", "cycle 1", … for what has no role; a
+`shade` from 0 (dark) to 1 (light) places it in a family instead. Labels may hold formulas between dollars;
+`words` writes them out.
 
 >>> words(r"$\\beta$ = 2e-06, $|\\hat a - a^*|_\\infty/(\\alpha\\beta)$")
 'β = 2e-06, |â - a^*|_∞/(αβ)'
@@ -20,7 +21,7 @@ import numpy as np
 from latebloom.core.json import plain
 from latebloom.errors import InputError, check_choice
 
-ROLES = ("train", "test", "norm", "theory", "grey", "zero", "goal")
+ROLES = ("train", "test", "norm", "theory", "grey", "zero", "goal", "light")
 MARKS = ("solid", "dashed", "dotted", "dashdot", "points", "linked", "bars")
 SCALES = ("linear", "log")
 
@@ -30,7 +31,7 @@ class Line:
     """Points in order: a curve, or with other `marks` the points alone, joined points ("linked") or bars.
 
     `y` may have several columns: curves of one look, named once. A panel in space needs `z`. `error` is the half length
-    of the bars across the points, `by` a value per point that shades it.
+    of the bars across the points, `by` a value per point that shades it, on a scale from `low` to `high`.
     """
 
     x: Any
@@ -42,6 +43,8 @@ class Line:
     z: Any = None
     error: Any = None
     by: Any = None
+    low: float | None = None
+    high: float | None = None
     shade: float | None = None
     width: float | None = None  # of the line or of a bar's foot, in points; of the style by default
     opacity: float = 1.0
@@ -72,19 +75,23 @@ class Line:
         return self.y if self.y.ndim > 1 else self.y[:, None]
 
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
-        """Name, x, y and z of every point, for the table beside the figure."""
+        """Name, x, y and z (or what shades it) of every point and end of a bar, for the table beside the figure."""
         name = words(self.label)
         for number, values in enumerate(self.columns.T):
             part = name if self.columns.shape[1] == 1 else f"{name}[{number}]"
-            third = [None] * len(self.x) if self.z is None else self.z
+            third = next((given for given in (self.z, self.by) if given is not None), [None] * len(self.x))
             yield from ((part, x, y, z) for x, y, z in zip(self.x, values, third, strict=True))
+        if self.error is not None:
+            for end, heights in (("low", self.y - self.error), ("high", self.y + self.error)):
+                yield from ((f"{name} {end}", x, y, None) for x, y in zip(self.x, heights, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class Rule:
     """A value of one axis, drawn across the panel; with `to` a band between two. `across` names the axis it is on.
 
-    A `tag` writes its label at the edge of the panel, and not in the legend.
+    A `tag` writes its label at the edge of the panel, and not in the legend. Of rules at one value `turn` is the place
+    and how many they are: their dashes take turns, so that every colour is seen.
     """
 
     value: float
@@ -95,6 +102,7 @@ class Rule:
     across: str = "x"
     to: float | None = None
     tag: bool = False
+    turn: tuple[int, int] | None = None
     shade: float | None = None
     width: float | None = None
     opacity: float = 1.0

@@ -2,21 +2,18 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
-    app_f2,
-    app_g2,
     blog_fig1,
+    completion,
+    completion_theorem,
+    deep_matrix,
     fig1,
     fig2,
-    fig5,
     fig7,
-    fig8,
     fig9,
     fig10,
     fig11,
     fig12,
     fig13,
-    fig14,
-    fig15,
     fig16,
     fig17,
     fig18,
@@ -24,7 +21,6 @@ from latebloom.catalog.beyond_l2 import (
     fig20,
     fig21,
     fig22,
-    fig23,
     fig24,
     fig25,
     fig27,
@@ -35,18 +31,20 @@ from latebloom.catalog.beyond_l2 import (
     fig33,
     fig34,
     fig35,
+    leverage,
+    phase_diagrams,
     rate_grids,
     rescaling,
+    sensing,
     sparse,
     thm3_1,
-    thm3_4,
     thm3_6,
 )
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
-    *(sparse, rate_grids, fig5, fig7, fig8, fig9, fig12, fig13, fig14, fig15, fig16, fig17, fig18, fig19, fig20),
-    *(fig21, fig22, fig23, fig24, fig25, fig27, fig28, thm3_1, thm3_4, thm3_6, app_f2, app_g2),
+    *(sparse, rate_grids, completion, fig7, leverage, fig9, fig12, fig13, sensing, fig16, fig17, fig18, fig19, fig20),
+    *(fig21, fig22, fig24, fig25, fig27, fig28, thm3_1, completion_theorem, thm3_6, deep_matrix, phase_diagrams),
     *(blog_fig1, fig1, fig2, fig30, fig10, fig11, fig31, fig32, fig33, fig34, fig35, rescaling),
 )
 ENTRIES = entries_of(*MODULES)
