@@ -12,10 +12,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from latebloom import catalog
-from latebloom.catalog.reproduction import _file_name
+from latebloom.catalog.reproduction import file_name
 
 
 def test_reproduce_json_has_the_agreed_shape(latebloom, shared_store, tmp_path):
@@ -67,24 +68,34 @@ def test_seed_and_seeds_exclude_each_other(latebloom):
     assert "exclude each other" in answer.err
 
 
-def test_set_reaches_the_entry_and_its_report(latebloom, shared_store, monkeypatch, tmp_path):
-    entry, seen = catalog.get("beyond-l2/fig25"), []
+def test_set_reaches_the_entry_and_its_report(latebloom, monkeypatch, tmp_path):
+    entry, seen = catalog.get("beyond-l2/fig35"), []
+    runs = entry.parts["runs"]
 
-    def jobs(request):
-        seen.append(request.choice("data", "none"))
-        return entry.jobs(request)
+    def recorded(s):
+        seen.append(s.data)
+        return runs(s)
 
-    monkeypatch.setitem(
-        catalog.EXPERIMENTS, entry.id, replace(entry, jobs=jobs, choices={"data": "a file", "size": "a number"})
-    )
-    words = ("reproduce", entry.id, "--store", shared_store, "--out", tmp_path, "--json")
-    (report,) = latebloom(*words, "--set", "data=my faces/a=b.npz").json
-    assert seen == ["my faces/a=b.npz"]
-    assert report["set"] == {"data": "my faces/a=b.npz"}
-    (name,) = {Path(path).stem for path in report["figures"]}
-    assert name.startswith("beyond-l2-fig25-my_faces_a_b.npz-")
+    monkeypatch.setitem(entry.parts, "runs", recorded)
+    monkeypatch.chdir(tmp_path)
+    path = "my faces/a=b.npz"
+    Path("my faces").mkdir()
+    images = np.random.default_rng(0).random((30, 2, 2))
+    np.savez(path, images=images, labels=np.arange(30) % 3)
+    small = {"train": 20, "steps": 5, "width": 3}
+    words = ("reproduce", entry.id, "--store", tmp_path / "store", "--out", tmp_path / "out", "--json")
+    words += tuple(word for name, value in small.items() for word in ("--set", f"{name}={value}"))
+    answer = latebloom(*words, "--set", f"data={path}")
+    assert answer.code == 0, answer.err
+    (report,) = answer.json
+    assert seen == [path]
+    assert report["set"] == {"data": path, **small}
+    assert all(claim["documented"] is None for claim in report["claims"])
+    (name,) = {Path(file).name.rpartition(".")[0] for file in report["figures"]}
+    assert name.startswith("beyond-l2-fig35-data=my_faces_a_b.npz-")
+    assert name.endswith("-train=20-steps=5-width=3")
     for given, message in {
-        "dta=x": "unknown setting of beyond-l2/fig25 'dta': did you mean 'data'? Known: data, size",
+        "dta=x": "unknown setting of beyond-l2/fig35 'dta': did you mean 'data'? Known: data, init_scale, ",
         "data": "write --set name=value",
         "data=": "write --set name=value",
     }.items():
@@ -99,19 +110,20 @@ def test_figures_of_different_files_have_different_names():
     entry = catalog.get("beyond-l2/fig35")
     given = ("a.npz", "d1/a.npz", "d2/a.npz", "x/d1/a.npz", "/d1/a.npz", "../a.npz", "d1_a.npz", "d1 a.npz", "ä.npz")
     given += ("long/" * 50 + "a.npz", "longer/" * 50 + "a.npz", "a" * 200, "a" * 201, "\udce9.npz")
-    names = [_file_name(entry, catalog.Request(10**6, full=True, given=(("data", path),))) for path in given]
+    names = [file_name(entry, entry.settings.but(seed=10**6, data=path)) for path in given]
     assert len(set(names)) == len(given)
-    assert all(re.fullmatch(r"[\w.-]{1,80}", name, re.ASCII) for name in names)
-    assert names[0] == "beyond-l2-fig35-seed1000000-full-a.npz"
-    assert _file_name(entry, catalog.Request(0, given=(("data", "./a.npz"),))) == "beyond-l2-fig35-a.npz"
+    assert all(re.fullmatch(r"[\w.=-]{1,80}", name, re.ASCII) for name in names)
+    assert names[0] == "beyond-l2-fig35-seed1000000-data=a.npz"
+    assert file_name(entry, entry.settings.but(data="./a.npz")) == "beyond-l2-fig35-data=a.npz"
 
 
-def test_an_entry_without_settings_refuses_to_be_set(latebloom):
+def test_an_entry_refuses_a_setting_that_it_does_not_have(latebloom):
     answer = latebloom("reproduce", "beyond-l2/fig3", "--set", "data=x.npz")
     assert answer.code == 2
-    assert "beyond-l2/fig3 has nothing to set" in answer.err
+    assert "unknown setting of beyond-l2/fig3 'data'" in answer.err
     shown = latebloom("show", "beyond-l2/fig35")
-    assert "--set data=…" in shown.out
+    assert "--set NAME=VALUE" in shown.out
+    assert re.search(r"^ +data +digits ", shown.out, re.MULTILINE)
 
 
 def test_a_verdict_that_differs_is_exit_code_1(latebloom, shared_store, monkeypatch):
