@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latebloom.catalog import EXPERIMENTS, Evidence, Request
-from latebloom.catalog.beyond_l2 import equal_functions, fig35
+from latebloom.catalog import ENTRIES, Evidence
+from latebloom.catalog.beyond_l2 import equal_functions
+from latebloom.catalog.beyond_l2.images import FASTER, LARGE, STRONGER
 from latebloom.engine.milestones import Milestones, Watch, find
 from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.run import Run
 from latebloom.errors import InputError
 from latebloom.store import run_key
 
+FIG35, RESCALING = ENTRIES["beyond-l2/fig35"], ENTRIES["beyond-l2/rescaling"]
+
 
 def keys(path) -> set[str]:
-    jobs = fig35.jobs(Request(0, given=(("data", str(path)),)))
-    assert all(job.problem.train == 1000 for job in jobs.values())  # type: ignore[attr-defined]
+    jobs = FIG35.jobs(FIG35.settings.but(data=str(path)))
+    assert all(job.problem.train == 1000 for job in jobs.values())
     return {run_key(job.configuration()) for job in jobs.values()}
 
 
@@ -37,6 +40,20 @@ def test_a_file_is_part_of_every_run_of_fig35(tmp_path):
         keys(tmp_path / "few.npz")
 
 
+def test_sizes_of_fig35_follow_the_data_unless_they_are_set(tmp_path):
+    random = np.random.default_rng(0)
+    np.savez(tmp_path / "mine.npz", images=random.random((1200, 2, 2)), labels=np.arange(1200) % 3)
+
+    def chosen(**changes):
+        job = FIG35.jobs(FIG35.settings.but(**changes))[LARGE]
+        return job.problem.train, float(job.penalty.strength), job.steps, 1 - job.generalised_at
+
+    assert chosen() == (200, 1e-3, 5_000, 0.88)
+    assert chosen(data=str(tmp_path / "mine.npz")) == (1000, 1e-4, 7_500, 0.85)
+    mine = {"data": str(tmp_path / "mine.npz"), "train": 300, "strength": 2e-4, "steps": 70, "reached": 0.5}
+    assert chosen(**mine) == (300, 2e-4, 70, 0.5)
+
+
 def generalised_at(step: float) -> Run:
     """A run with t2 at this step; of infinity, one that never generalises."""
     steps = np.arange(0, 8000, 100)
@@ -47,7 +64,7 @@ def generalised_at(step: float) -> Run:
     return Run({}, columns, None, Outcome(Ending.FINISHED, 8000, ""), Milestones(*found, None), {})
 
 
-@pytest.mark.parametrize("given", [(), (("data", "file.npz"),)], ids=["digits", "a file"])
+@pytest.mark.parametrize("data", ["digits", "file.npz"])
 @pytest.mark.parametrize(
     ("slower", "faster", "holds"),
     [
@@ -59,23 +76,23 @@ def generalised_at(step: float) -> Run:
         (np.inf, np.inf, False),
     ],
 )
-@pytest.mark.parametrize("name", [fig35.STRONGER, fig35.FASTER])
-def test_fig35_judges_every_file(name, slower, faster, holds, given):
+@pytest.mark.parametrize("name", [STRONGER, FASTER])
+def test_fig35_judges_every_file(name, slower, faster, holds, data):
     """A larger strength or rate is earlier only where its t2 is; a run without t2 is never the earlier one."""
-    claim = {fig35.STRONGER: "larger-strength-is-earlier", fig35.FASTER: "larger-rate-is-earlier"}[name]
-    (check,) = (known.check for known in fig35.CLAIMS if known.id == claim)
-    runs = {fig35.LARGE: generalised_at(slower), name: generalised_at(faster)}
-    measured = check(Evidence(Request(0, given=given), {}, runs, {}))
+    claim = {STRONGER: "larger-strength-is-earlier", FASTER: "larger-rate-is-earlier"}[name]
+    (known,) = (known for known in FIG35.claims if known.id == claim)
+    runs = {LARGE: generalised_at(slower), name: generalised_at(faster)}
+    measured = known.check(Evidence(FIG35.settings.but(data=data), {}, runs))
     assert measured.value == [slower, faster]
     assert measured.holds == holds
 
 
 def test_a_wrong_rescaling_is_noticed(monkeypatch):
     """The claims about drawn networks hold as they are, and none does if B is divided by λ instead of λ^L."""
-    claims = EXPERIMENTS["beyond-l2/rescaling"].claims[:4]
-    evidence = Evidence(Request(11), {}, {}, {})
+    claims = RESCALING.claims[:4]
+    evidence = Evidence(RESCALING.settings.but(seed=11), {}, {})
     assert all(claim.check(evidence).holds for claim in claims)
     wrong = lambda first, second, factor, degree: (factor * first, second / factor)  # noqa: E731
     monkeypatch.setattr(equal_functions, "rescaled", wrong)
-    evidence = Evidence(Request(12), {}, {}, {})
+    evidence = Evidence(RESCALING.settings.but(seed=12), {}, {})
     assert not any(claim.check(evidence).holds for claim in claims)

@@ -8,15 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from latebloom.catalog import EXPERIMENTS, Evidence, Request
-from latebloom.catalog.beyond_l2 import blog_fig1, fig1, fig2, fig30, teacher_runs
-from latebloom.catalog.beyond_l2.networks import L1, L2, NUCLEAR, name_of
+from latebloom.catalog import ENTRIES, Evidence
+from latebloom.catalog.beyond_l2.modular_addition import MAIN, WITHOUT
+from latebloom.catalog.beyond_l2.modular_norms import PENALTIES
+from latebloom.catalog.beyond_l2.networks import L1, L2, NAME, NUCLEAR
+from latebloom.catalog.beyond_l2.teachers import ALONE, SOBOLEV
 from latebloom.engine.milestones import Milestones, Watch, find
 from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.run import Run
 
 STEPS = np.unique(np.geomspace(1, 30_000, 2_000).astype(int))
-SIZES = {"everyday": Request(0), "full": Request(0, full=True)}
+SIZES = ("default", "full")
+
+
+def settings_of(entry: str, size: str) -> Any:
+    found = ENTRIES[entry]
+    return found.settings.but(**found.full) if size == "full" else found.settings
+
+
+def name_of(penalty: str, rate: float, strength: float) -> str:
+    return NAME.format(penalty=penalty, learning_rate=rate, strength=strength)
 
 
 def drawn(train: np.ndarray, test: np.ndarray, thresholds: tuple[float, float], **columns: np.ndarray) -> Run:
@@ -35,135 +46,156 @@ def drop(at: float, high: float, low: float) -> np.ndarray:
 def classifier(first: float, second: float, **columns: np.ndarray) -> Run:
     """A classifier with every training pair right from `first` on and every test pair from `second` on."""
     train, test = drop(first, 1.0, 0.0), drop(second, 0.5, 0.0)
-    norms = {f"{kind}_norm_of_weights": drop(second, 2.0, 0.5) for kind in (L1, L2, NUCLEAR)}
+    norms = {f"{kind}_norm_of_weights": drop(second, 2.0, 0.5) for kind in PENALTIES}
     return drawn(train, test, (0.01, 0.01), train_accuracy=1 - train, test_accuracy=1 - test, **norms | columns)
 
 
-def verdicts(entry: str, runs: Mapping[str, Run], request: Request) -> dict[str, bool]:
-    evidence = Evidence(request, {}, runs, {})
-    return {claim.id: claim.check(evidence).holds for claim in EXPERIMENTS[entry].claims}
+def verdicts(entry: str, runs: Mapping[str, Run], size: str) -> dict[str, bool]:
+    settings = settings_of(entry, size)
+    evidence = Evidence(settings, ENTRIES[entry].jobs(settings), runs)
+    return {claim.id: claim.of(size).check(evidence).holds for claim in ENTRIES[entry].claims}
 
 
-def as_documented(entry: str) -> dict[str, bool]:
-    return {claim.id: claim.documented for claim in EXPERIMENTS[entry].claims}
+def as_documented(entry: str, size: str) -> dict[str, bool]:
+    return {claim.id: claim.of(size).documented for claim in ENTRIES[entry].claims}
 
 
 NEVER = classifier(np.inf, np.inf)
+FIG1 = "beyond-l2/fig1"
 
 
 def fig1_runs(size: str) -> dict[str, Run]:
     """t1 at 50, t2 halved from each strength to the next; under l1 the l2 norm falls before t2 and rises after."""
+    s = settings_of(FIG1, size)
     runs = {
-        name_of(kind, fig1.RATE, b): classifier(50, 8_000 / 2**place)
-        for kind in fig1.KINDS
-        for place, b in enumerate(fig1.STRENGTHS[size][kind])
+        name_of(kind, s.learning_rate, b): classifier(50, 8_000 / 2**place)
+        for kind in PENALTIES
+        for place, b in enumerate(s.strengths(kind))
     }
-    for strength in fig1.shown(SIZES[size]):
-        name = name_of(L1, fig1.RATE, strength)
+    for strength in s.shown:
+        name = name_of(L1, s.learning_rate, strength)
         second = runs[name].t2 if name in runs else 2_000
         assert second is not None
         runs[name] = classifier(50, second, l2_norm_of_weights=drop(second, 2.0, 0.5) * drop(2 * second, 1.0, 1.5))
-    return runs | {name_of(*fig1.COLLAPSED): NEVER}
+    return runs | {collapsed(size): NEVER}
 
 
-def strongest(size: str, kind: str) -> str:
-    return name_of(kind, fig1.RATE, fig1.STRENGTHS[size][kind][-1])
+def collapsed(size: str) -> str:
+    s = settings_of(FIG1, size)
+    return name_of(L1, s.learning_rate, s.collapse_strength)
+
+
+def strength_of(size: str, kind: str, place: int) -> str:
+    s = settings_of(FIG1, size)
+    return name_of(kind, s.learning_rate, s.strengths(kind)[place])
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_fig1_on_curves_as_it_says(size):
-    assert verdicts("beyond-l2/fig1", fig1_runs(size), SIZES[size]) == as_documented("beyond-l2/fig1")
+    assert verdicts(FIG1, fig1_runs(size), size) == as_documented(FIG1, size)
 
 
 @pytest.mark.parametrize(
     ("change", "red"),
     [
-        (lambda size: {strongest(size, NUCLEAR): NEVER}, {"memorises-first", "all-grok", "smaller-is-later"}),
-        (lambda size: {strongest(size, L2): classifier(50, 9_000)}, {"smaller-is-later"}),
-        (lambda size: {strongest(size, L1): classifier(50, 2_000)}, {"l2-norm-increases"}),
-        (lambda size: {name_of(*fig1.COLLAPSED): classifier(50, 500)}, {"collapse"}),
-        (
-            lambda size: {name_of(L2, fig1.RATE, fig1.STRENGTHS[size][L2][1]): classifier(500, 4_000)},
-            {"memorises-first", "late"},
-        ),
+        (lambda size: {strength_of(size, NUCLEAR, -1): NEVER}, {"memorises-first", "all-grok", "smaller-is-later"}),
+        (lambda size: {strength_of(size, L2, -1): classifier(50, 9_000)}, {"smaller-is-later"}),
+        (lambda size: {strength_of(size, L1, -1): classifier(50, 2_000)}, {"l2-norm-increases"}),
+        (lambda size: {collapsed(size): classifier(50, 500)}, {"collapse"}),
+        (lambda size: {strength_of(size, L2, 1): classifier(500, 4_000)}, {"memorises-first", "late"}),
     ],
     ids=["never-memorises", "later", "norm-only-falls", "no-collapse", "slow-to-memorise"],
 )
 @pytest.mark.parametrize("size", SIZES)
 def test_what_turns_the_claims_of_fig1_red(size: str, change: Callable[[str], dict[str, Run]], red: set[str]):
-    found = verdicts("beyond-l2/fig1", fig1_runs(size) | change(size), SIZES[size])
+    found = verdicts(FIG1, fig1_runs(size) | change(size), size)
     assert {name for name, holds in found.items() if not holds} == red
 
 
-def grid_runs(kinds: Mapping[str, Any], power: float) -> dict[str, Run]:
+def grid_runs(entry: str, size: str, power: float) -> dict[str, Run]:
     """t2 - t1 as a power of αβ."""
+    cells: Any = ENTRIES[entry].jobs(settings_of(entry, size))
     return {
-        name_of(kind, rate, b): classifier(50, 50 + 4_000 * (rate * b / 1e-7) ** power)
-        for kind, strengths in kinds.items()
-        for rate in fig2.RATES
-        for b in strengths
+        name: classifier(50, 50 + 4_000 * (cell["learning_rate"] * cell["strength"] / 1e-7) ** power)
+        for name, cell in cells.cells.items()
     }
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("entry", [fig2, fig30])
-def test_the_power_of_the_delay(entry: Any, size: str):
-    name, strengths = entry.EXPERIMENT.id, entry.STRENGTHS[size]
-    assert verdicts(name, grid_runs(strengths, -0.4), SIZES[size]) == as_documented(name)
-    assert not any(verdicts(name, grid_runs(strengths, 0.0), SIZES[size]).values())
-    steep = verdicts(name, grid_runs(strengths, -0.9), SIZES[size])
+@pytest.mark.parametrize("entry", ["beyond-l2/fig2", "beyond-l2/fig30"])
+def test_the_power_of_the_delay(entry: str, size: str):
+    assert verdicts(entry, grid_runs(entry, size, -0.4), size) == as_documented(entry, size)
+    assert not any(verdicts(entry, grid_runs(entry, size, 0.0), size).values())
+    steep = verdicts(entry, grid_runs(entry, size, -0.9), size)
     assert steep["proportional-as-printed"]
     assert not steep["grows-slower"]
 
 
 def test_a_network_that_does_as_well_without_a_penalty_is_noticed():
-    claims = [claim for claim in blog_fig1.CLAIMS if claim.id.startswith("penalty-")]
+    entry = ENTRIES["beyond-l2/blog-fig1"]
+    claims = [claim for claim in entry.claims if claim.id.startswith("penalty-")]
     assert len(claims) == 2
-    runs = {blog_fig1.MAIN: classifier(50, 8_000), blog_fig1.WITHOUT: NEVER}
-    assert all(claim.check(Evidence(Request(0), {}, runs, {})).holds for claim in claims)
-    runs[blog_fig1.WITHOUT] = runs[blog_fig1.MAIN]
-    assert not any(claim.check(Evidence(Request(0), {}, runs, {})).holds for claim in claims)
+    runs = {MAIN: classifier(50, 8_000), WITHOUT: NEVER}
+    assert all(claim.check(Evidence(entry.settings, {}, runs)).holds for claim in claims)
+    runs[WITHOUT] = runs[MAIN]
+    assert not any(claim.check(Evidence(entry.settings, {}, runs)).holds for claim in claims)
 
 
-STUDENTS = ("fig10", "fig11", "fig31", "fig32", "fig33", "fig34")
-KIND = dict(zip(STUDENTS, (L1, teacher_runs.SOBOLEV, L1, L2, NUCLEAR, teacher_runs.SOBOLEV), strict=True))
+def test_the_times_of_the_blog_post_depend_on_the_size():
+    """t1 and t2 are asked of p = 31 and p = 97 apart; what fails at p = 97 alone says so there alone."""
+    claims = {claim.id: claim for claim in ENTRIES["beyond-l2/blog-fig1"].claims}
+    runs = {"default": {MAIN: classifier(48, 7_000)}, "full": {MAIN: classifier(540, 9_150)}}
+    for name in ("memorises", "generalises"):
+        for drawn_at, judged_at in ((a, b) for a in SIZES for b in SIZES):
+            evidence = Evidence(settings_of("beyond-l2/blog-fig1", judged_at), {}, runs[drawn_at])
+            close = name == "generalises" and drawn_at == "default"  # 7,000 is within both ranges
+            assert claims[name].of(judged_at).check(evidence).holds == (drawn_at == judged_at or close)
+    assert {name for name, claim in claims.items() if claim.documented != claim.of("full").documented} == {
+        "penalty-drives"
+    }
+
+
+STUDENTS = {"fig10": L1, "fig11": SOBOLEV, "fig31": L1, "fig32": L2, "fig33": NUCLEAR, "fig34": SOBOLEV}
 POWER = -0.6  # of the delay in α and in β
 
 
 def student(first: float, second: float, low: float) -> Run:
     """A student whose test error falls from 500 variances to `low`."""
     test = drop(second, 500.0, low)
-    return drawn(drop(first, 500.0, 0.0), test, (teacher_runs.FITTED, teacher_runs.MEAN), test_r2=1 - test)
+    return drawn(drop(first, 500.0, 0.0), test, (0.05, 1.0), test_r2=1 - test)
 
 
-def student_runs(size: str, kind: str, power: float, low: float) -> dict[str, Run]:
+def student_runs(entry: str, size: str, power: float, low: float) -> dict[str, Run]:
     """The grid of a penalty, its delay a power of αβ; and the student without one, which falls to 30 variances."""
-    strengths = teacher_runs.STRENGTHS[kind]
+    s = settings_of(entry, size)
+    assert (s.memorised_at, s.generalised_at) == (0.05, 1.0)
     runs = {
-        name_of(kind, rate, b): student(100, 100 + 300 * (rate * b / max(strengths) / 1e-2) ** power, low)
-        for rate in {*teacher_runs.RATES[size], teacher_runs.RATE}
-        for b in strengths
+        name_of(s.penalty, rate, b): student(100, 100 + 300 * (rate * b / max(s.strengths) / 1e-2) ** power, low)
+        for rate in s.learning_rates
+        for b in s.strengths
     }
-    return runs | {name_of(teacher_runs.NONE, teacher_runs.RATE, 0.0): student(100, 20_000, 30.0)}
+    return runs | {ALONE.format(s.learning_rates[0]): student(100, 20_000, 30.0)}
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("figure", STUDENTS)
-def test_students(figure: str, size: str):
-    entry, kind = f"beyond-l2/{figure}", KIND[figure]
-    low = 0.16 if kind == teacher_runs.SOBOLEV else 0.7
-    good = student_runs(size, kind, POWER, low)
-    assert verdicts(entry, good, SIZES[size]) == as_documented(entry)
-    proportional = verdicts(entry, student_runs(size, kind, -1.0, low), SIZES[size])
+@pytest.mark.parametrize(("figure", "penalty"), STUDENTS.items())
+def test_students(figure: str, penalty: str, size: str):
+    entry, slopes = f"beyond-l2/{figure}", penalty == SOBOLEV
+    assert settings_of(entry, size).penalty == penalty
+    low = 0.16 if slopes else 0.7
+    good = student_runs(entry, size, POWER, low)
+    said = as_documented(entry, size)
+    assert verdicts(entry, good, size) == said
+    proportional = verdicts(entry, student_runs(entry, size, -1.0, low), size)
     assert proportional.get("proportional-as-printed", True)
     assert not proportional.get("grows-slower", False)
-    backwards = verdicts(entry, student_runs(size, kind, 0.3, low), SIZES[size])
+    backwards = verdicts(entry, student_runs(entry, size, 0.3, low), size)
     assert not backwards["larger-strength-is-earlier"]
     assert not backwards.get("larger-rate-is-earlier", False)
-    other = verdicts(entry, student_runs(size, kind, POWER, 0.7 if kind == teacher_runs.SOBOLEV else 0.05), SIZES[size])
-    assert {name for name in other if other[name] != as_documented(entry)[name]} == (
-        {"generalises"} if kind == teacher_runs.SOBOLEV else {"generalises-as-printed", "plateau"}
+    other = verdicts(entry, student_runs(entry, size, POWER, 0.7 if slopes else 0.05), size)
+    assert {name for name in other if other[name] != said[name]} == (
+        {"generalises"} if slopes else {"generalises-as-printed", "plateau"}
     )
-    alone = name_of(teacher_runs.NONE, teacher_runs.RATE, 0.0)
-    without = verdicts(entry, good | {alone: student(100, 200, low)}, SIZES[size])
+    alone = ALONE.format(settings_of(entry, size).learning_rates[0])
+    without = verdicts(entry, good | {alone: student(100, 200, low)}, size)
     assert not without.get("slower-without", False)

@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from latebloom import catalog
@@ -99,6 +100,24 @@ def test_a_setting_that_cannot_be_is_one_line_and_exit_2(latebloom, given):
     assert answer.code == 2
     assert answer.err.count("\n") == 1
     assert REFUSED[given] in answer.err
+
+
+def test_a_file_of_images_is_a_setting(latebloom, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    path = "my faces/a=b.npz"
+    Path("my faces").mkdir()
+    images = np.random.default_rng(0).random((30, 2, 2))
+    np.savez(path, images=images, labels=np.arange(30) % 3)
+    small = {"train": 20, "steps": 5, "width": 3}
+    words = ("reproduce", "beyond-l2/fig35", "--store", tmp_path / "store", "--out", tmp_path / "out", "--json")
+    words += tuple(word for name, value in small.items() for word in ("--set", f"{name}={value}"))
+    answer = latebloom(*words, "--set", f"data={path}")
+    assert answer.code == 0, answer.err
+    (report,) = answer.json
+    assert report["set"] == {"data": path, **small}
+    (name,) = {Path(file).name.rpartition(".")[0] for file in report["figures"]}
+    assert name.startswith("beyond-l2-fig35-data=my_faces_a_b.npz-")
+    assert name.endswith("-train=20-steps=5-width=3")
 
 
 def test_a_setting_is_given_once(latebloom):

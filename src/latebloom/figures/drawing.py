@@ -21,6 +21,7 @@ PALE = ("#FFFFFF", "#E9EDF2", "#CBD5DF", "#A9B8C6")  # a loss behind paths: whit
 STYLES: dict[str, Any] = {"solid": "-", "dashed": "--", "dotted": ":", "dashdot": "-.", "linked": "-", "points": "none"}
 WIDTHS = {"solid": 1.3, "dashed": 0.9, "dotted": 0.9, "dashdot": 0.9, "linked": 1.0}
 HALO = 2.4  # points of white around a line
+TAG_PAD = 10  # points between panel and title, where a tag is between them
 FAMILY = 101  # shades between dark and light
 
 
@@ -75,7 +76,8 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     for trace in panel.traces:
         if isinstance(trace, Rule) and trace.tag:
             _draw_tag(axes, trace)
-    axes.set_title(panel.title)
+    tagged = any(isinstance(trace, Rule) and trace.tag and trace.across == "x" for trace in panel.traces)
+    axes.set_title(panel.title, pad=TAG_PAD if tagged else None)
     if not panel.grid:
         axes.grid(visible=False)
     if panel.view is not None:
@@ -89,7 +91,8 @@ def _draw_axis(axes: Any, name: str, axis: Axis) -> None:
 
     getattr(axes, f"set_{name}label")(axis.title)
     limits = {"left": axis.low, "right": axis.high} if name == "x" else {"bottom": axis.low, "top": axis.high}
-    getattr(axes, f"set_{name}lim")(**{side: value for side, value in limits.items() if value is not None})
+    if chosen := {side: value for side, value in limits.items() if value is not None}:  # without any, it would fix both
+        getattr(axes, f"set_{name}lim")(**chosen)
     lines = getattr(axes, f"{name}axis")
     if isinstance(axis.ticks, dict):
         lines.set_ticks(list(axis.ticks), list(axis.ticks.values()))

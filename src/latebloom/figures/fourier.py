@@ -41,7 +41,7 @@ def pairs(start: np.ndarray, end: np.ndarray, label: str, **heat: Any) -> Panel:
     return Panel(traces, *axes, equal=True, grid=False, legend=None)
 
 
-def spectrum(start: np.ndarray, end: np.ndarray) -> Panel:
+def spectrum(start: np.ndarray, end: np.ndarray, **panel: Any) -> Panel:
     """The share of every frequency in the power of an embedding; dashed where all are alike."""
     frequencies = np.arange(1, len(start) + 1)
     traces = [
@@ -49,17 +49,17 @@ def spectrum(start: np.ndarray, end: np.ndarray) -> Panel:
         Line(frequencies, 100 * start, "start", BEFORE, "points", size=2.4, above=1),
         Rule(100 / len(start), across="y", width=0.8),
     ]
-    return Panel(traces, FREQUENCY, Axis("power of the embedding", unit="%"))
+    return Panel(traces, FREQUENCY, Axis("power of the embedding", unit="%"), **panel)
 
 
-def residues(points: np.ndarray, frequency: int) -> Panel:
+def residues(points: np.ndarray, frequency: int, **panel: Any) -> Panel:
     """The residues in the plane of one frequency, joined in the order in which they go round."""
     modulus = len(points)
     order = np.argsort(frequency * np.arange(modulus) % modulus)
     around = points[np.append(order, order[0])]
     traces = [
         Line(around[:, 0], around[:, 1], "", "grey", width=0.5),
-        Line(points[:, 0], points[:, 1], "residue", marks="points", by=np.arange(modulus), size=2.8, above=1),
+        Line(points[:, 0], points[:, 1], "residue", marks="points", by=np.arange(modulus), size=3.8, above=1),
     ]
     x, y = (rf"along $\mathrm{{Re}}\,F_{{{frequency}}}$", rf"along $-\mathrm{{Im}}\,F_{{{frequency}}}$")
-    return Panel(traces, Axis(x), Axis(y), equal=True, legend=None)
+    return Panel(traces, Axis(x), Axis(y), equal=True, legend=None, **panel)

@@ -2,267 +2,255 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+import latebloom as lb
+from latebloom.catalog.base import Entry
 from latebloom.catalog.beyond_l2.equal_functions import (
     ACTIVATIONS,
-    DECAY,
-    DECAYED,
-    FACTORS,
-    FREE,
-    INPUTS,
-    OUTPUTS,
-    RATE,
-    STEPS,
-    TRAIN_IMAGES,
-    UNITS,
-    WIDTH,
-    Family,
+    RescalingSettings,
     balanced_factor,
-    families,
-    imbalance,
-    jobs,
+    family,
     rescaled,
-    rescalings,
-    scalings,
+    slice_through,
     squares,
-    trained,
 )
-from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, at_least, at_most
-from latebloom.figures.look import GREY, NORM, TEST, THEORY, TRAIN, canvas, shades
-from latebloom.figures.old import panels
+from latebloom.catalog.bounds import at_least, at_most, holds
+from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-LARGE = 8.0  # the start that near_start measures from, in units of N(0, 1/rows)
-
-
-def same_answers(evidence: Evidence) -> Measured:
-    """How many test images more or fewer are right, the largest change of the test loss, and the range of norms."""
-    found = rescalings(evidence)
-    counts, losses = int(np.ptp(found.right)), float(np.ptp(found.test) / found.test[0])
-    spread = float(found.norms.max() / found.norms.min())
-    return Measured([counts, losses, spread], counts == 0 and losses < 1e-10 and spread > 50)
-
-
-def one_shell(evidence: Evidence) -> Measured:
-    """The largest over the smallest norm of the rescalings that answer as well as the trained network."""
-    found = rescalings(evidence)
-    norms = found.norms[found.right >= found.right.max()]
-    return at_most(float(norms.max() / norms.min()), 2.0)
-
-
-def u_shape(evidence: Evidence) -> Measured:
-    """Test loss at the smallest and largest norm over its least, train loss at the largest over that at the least."""
-    found = scalings(evidence)
-    ends = [float(found.test[end] / found.test.min()) for end in (0, -1)]
-    falls = bool(np.all(np.diff(found.train) <= 0))
-    return Measured(ends, min(ends) > 1.5 and falls)
-
-
-def near_start(evidence: Evidence) -> Measured:
-    """The least distance of a rescaling from a large start of another draw, over the norm of that start."""
-    random = np.random.default_rng([evidence.request.seed, 35])
-    first, second = trained(evidence)
-    starts = [LARGE * random.normal(size=part.shape) / np.sqrt(len(part)) for part in (first, second)]
-    gaps = [
-        squares(*(mine - theirs for mine, theirs in zip(rescaled(first, second, factor, 1), starts, strict=True)))
-        for factor in FACTORS
-    ]
-    return at_most(float(np.sqrt(min(gaps) / squares(*starts))), 0.5)
-
-
-def balanced(evidence: Evidence, name: str) -> float:
-    """λ0 of a trained network: 1 if its norm is the least among its rescalings."""
-    final = evidence.runs[name].final
-    return balanced_factor(final["l2_norm_of_hidden"] ** 2, final["l2_norm_of_output"] ** 2, 1)
-
-
-def follows(evidence: Evidence, name: str) -> float:
-    """The largest distance of `a - b` from its law, over its start."""
-    gap, law = imbalance(evidence, name)
-    return float(np.max(np.abs(gap - law)) / abs(gap[0]))
-
-
-def worst(evidence: Evidence, gap: Callable[[Family], float], most: float) -> Measured:
-    """The largest of a gap over the degrees."""
-    return at_most(max(gap(found) for found in families(evidence)), most)
-
-
-def least_at_formula(evidence: Evidence) -> Measured:
-    found = families(evidence)
-    shapes = [
-        bool(np.all((np.diff(f.sizes) < 0)[FACTORS[1:] < f.predicted_best]))
-        and bool(np.all((np.diff(f.sizes) > 0)[FACTORS[:-1] > f.predicted_best]))
-        for f in found
-    ]
-    gap = max(abs(f.best / f.predicted_best - 1) for f in found)
-    return Measured(gap, gap <= 1e-6 and all(shapes))
-
-
+DECAYED, FREE = "weight decay", "no weight decay"
 SOURCE = "Blog post, Goldilocks zone & LU mechanism"
-CLAIMS = (
-    Claim(
-        "same-function",
-        "For all λ > 0, y_λ(x) = (B/λ^L) φ(λ A x) = y(x) for all x.",
-        SOURCE,
-        "largest change of an output over 200 points, λ from 0.01 to 100 and L = 1, 2, 3: at most 1e-13 of the largest",
-        lambda e: worst(e, lambda f: f.changed, 1e-13),
-    ),
-    Claim(
-        "norm-by-formula",
-        "The (squared) norm of the parameters of y_λ is w(λ) = a λ² + b / λ^2L.",
-        SOURCE,
-        "largest relative difference from the sum of squares of the rescaled matrices at most 1e-13",
-        lambda e: worst(e, lambda f: float(np.max(np.abs(f.sizes / f.predicted - 1))), 1e-13),
-    ),
-    Claim(
-        "least-where-the-formula-says",
-        "w decreases from λ = 0 to λ0 = (L b / a)^(1/(2(L+1))), then increases.",
-        SOURCE,
-        "least norm found by search at λ0 to a relative 1e-6, and w falls before λ0 and rises after it",
-        least_at_formula,
-    ),
-    Claim(
-        "least-value",
-        "w(λ0) = (L^(1/(L+1)) + L^(-L/(L+1))) (a^L b)^(1/(L+1)).",
-        SOURCE,
-        "relative difference from the least norm found by search at most 1e-12",
-        lambda e: worst(e, lambda f: abs(f.least / f.predicted_least - 1), 1e-12),
-    ),
-    Claim(
-        "any-norm-generalises-alike",
-        "We can arbitrarily increase the norm of the parameters without changing generalisation.",
-        SOURCE,
-        "trained network, norms over a range of more than 50: no test image answered differently, test loss to 1e-10",
-        same_answers,
-    ),
-    Claim(
-        "shell-as-printed",
-        "Generalising solutions lie near a spherical shell in weight space (the view the blog post argues against).",
-        f"{SOURCE}, Figure 2",
-        "largest over smallest norm of the equally good rescalings at most 2; fails: it is as large as one likes",
-        one_shell,
-        documented=False,
-    ),
-    Claim(
-        "u-shape-along-a-ray",
-        "The training loss is L-shaped and the test loss U-shaped as functions of the norm.",
-        f"{SOURCE}, Figure 2",
-        "along (c A, c B): test loss at both ends more than 1.5 times its least, training loss falls throughout",
-        u_shape,
-    ),
-    Claim(
-        "near-any-start-as-printed",
-        "So one can find a solution that generalises close to the initialisation, however large that is.",
-        SOURCE,
-        "a rescaling within half of the norm of a start x 8; fails: a whole norm away, in another direction",
-        near_start,
-        documented=False,
-    ),
-    Claim(
-        "decay-balances",
-        "Weight decay picks the rescaling of least norm, λ0 = 1.",
-        "d(a - L b)/dt = -2λ (a - L b) under the flow",
-        "λ0 of the network trained with weight decay within 0.001 of 1",
-        lambda e: at_most(abs(balanced(e, DECAYED) - 1), 1e-3),
-    ),
-    Claim(
-        "imbalance-law",
-        "Weight decay shrinks a - b at a known pace, and without it a - b stays.",
-        "(a - b)(t) = (1 - αλ)^2t (a - b)(0), exact up to α² terms",
-        "largest distance from the law at most 0.02 of the start, with weight decay and without",
-        lambda e: at_most(max(follows(e, name) for name in (DECAYED, FREE)), 0.02),
-    ),
-    Claim(
-        "free-stays-unbalanced",
-        "Without weight decay the norm at the end is not the least.",
-        "the same law with λ = 0",
-        "λ0 of the network trained without weight decay at least 0.005 from 1",
-        lambda e: at_least(abs(balanced(e, FREE) - 1), 5e-3),
-    ),
-)
 
-
-def draw(evidence: Evidence) -> Figure:
-    figure, (sizes, view, law, balance) = canvas(2, 2, height=2.2)
-    for found, colour in zip(families(evidence), shades(len(ACTIVATIONS)), strict=True):
-        name = ACTIVATIONS[found.degree][0]
-        sizes.plot(FACTORS, found.sizes, color=colour, linewidth=2.2, alpha=0.6, label=f"L = {found.degree}: {name}")
-        sizes.plot(FACTORS, found.predicted, "--", color=THEORY, linewidth=0.8)
-        sizes.plot(found.predicted_best, found.predicted_least, "o", color=THEORY, markersize=3)
-    sizes.set_xscale("log")
-    sizes.set_yscale("log")
-    sizes.set_ylim(top=1e9)
-    sizes.set_xlabel(r"$\lambda$")
-    sizes.set_ylabel(r"$w(\lambda) = \|\lambda A\|^2 + \|B/\lambda^L\|^2$")
-    sizes.set_title("one function, any norm (dots: $\\lambda_0$)")
-    sizes.legend(fontsize=6)
-    goldilocks(view, evidence)
-    for name, colour in ((DECAYED, NORM), (FREE, GREY)):
-        run = evidence.runs[name]
-        gap, expected = imbalance(evidence, name)
-        law.plot(run["step"], np.abs(gap), color=colour, linewidth=2.2, alpha=0.6, label=name)
-        law.plot(run["step"], np.abs(expected), "--", color=THEORY, linewidth=0.8)
-        factor = np.sqrt(run["l2_norm_of_output"] / run["l2_norm_of_hidden"])
-        balance.plot(run["step"], factor, color=colour, label=name)
-    law.set_yscale("log")
-    law.set_ylabel(r"$\left|\,\|A\|^2 - \|B\|^2\right|$")
-    balance.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.8)
-    balance.set_ylabel(r"$\lambda_0$ of the network")
-    for axis in (law, balance):
-        axis.legend(fontsize=6)
-        panels.log_steps(axis)
-    return figure
-
-
-def goldilocks(axis: Axes, evidence: Evidence) -> None:
-    """Losses against the norm: along a ray they are L and U, along the rescalings they are flat."""
-    ray, same = scalings(evidence), rescalings(evidence)
-    for part, colour in (("train", TRAIN), ("test", TEST)):
-        axis.plot(ray.norms, getattr(ray, part), color=colour, label=f"{part}, $(cA, cB)$")
-        order = np.argsort(same.norms)
-        axis.plot(
-            same.norms[order],
-            getattr(same, part)[order],
-            "--",
-            color=colour,
-            label=rf"{part}, $(\lambda A, B/\lambda)$",
-        )
-    run = evidence.runs[FREE]
-    axis.plot(run["l2_norm_of_weights"], run["test_loss"], ":", color=GREY, label="test, along training")
-    axis.set_xscale("log")
-    axis.set_yscale("log")
-    axis.set_ylim(bottom=1e-6)
-    axis.set_xlabel(r"norm of the weights $\|\theta\|_2$")
-    axis.set_ylabel("cross-entropy")
-    axis.legend(fontsize=5.5, loc="lower left")
-
-
-EXPERIMENT = Experiment(
-    id="beyond-l2/rescaling",
-    title="A rescaled network is the same function at any norm",
-    claim="(λ A, B/λ^L) answers alike for every λ; its norm is least at λ0 and without bound: no Goldilocks shell.",
+rescaling = Entry(
+    "beyond-l2/rescaling",
+    "A rescaled network is the same function at any norm",
+    "(λ A, B/λ^L) answers alike for every λ; its norm is least at λ0 and without bound: no Goldilocks shell.",
     source=SOURCE,
     seconds=10,
-    settings={
-        "networks": f"y(x) = B φ(A x), {INPUTS} inputs, {WIDTH} units, {OUTPUTS} outputs, drawn at random",
-        "φ": {f"L = {degree}": name for degree, (name, _) in ACTIVATIONS.items()},
-        "λ": "201 values from 0.01 to 100",
-        "trained network": f"{TRAIN_IMAGES} of scikit-learn's digits, {UNITS} ReLU units, cross-entropy; float64",
-        "method": f"gradient descent, α = {RATE:g}, weight decay {DECAY:g} or none, {STEPS:,} steps",
-    },
-    jobs=jobs,
-    claims=CLAIMS,
-    draw=draw,
+    settings=RescalingSettings(),
     notes=(
+        "Networks B φ(A x) are drawn for L = 1, 2, 3: φ(z) = max(z, 0), z², max(z, 0)³. The trained one has L = 1, "
+        "cross-entropy and float64.",
         "The blog post calls w(λ) the norm; it is the square of the norm.",
         "What rescaling shows: no norm above the least is special. What it does not show: that there is a solution "
         "near a given large start; the claim near-any-start-as-printed measures the rescalings only.",
     ),
 )
+
+
+@rescaling.runs
+def rescaling_runs(s):
+    problem = lb.problems.ImageClassifier(
+        width=s.units, train=s.images, test=s.test_images, precision="float64", seed=s.seed
+    )
+    norms = (lb.probes.WeightNorm("l2", part) for part in (None, *problem.weights))
+    chosen = {"probes": (*norms, lb.probes.TestLoss(), lb.probes.TestAccuracy()), "memorised_at": 1e-9}
+    return {
+        name: lb.TrainJob(problem, lb.GradientDescent(s.learning_rate), lb.L2(decay), steps=s.steps, **chosen)
+        for name, decay in ((DECAYED, s.weight_decay), (FREE, 0.0))
+    }
+
+
+def families(e):
+    """The rescalings of a drawn network of every degree."""
+    return [e.cached(family, e.settings, degree) for degree in ACTIVATIONS]
+
+
+@rescaling.claim(at_most(1e-13), "largest change of an output over the largest output, over all points, λ and L,")
+def same_function(e):
+    """For all λ > 0, y_λ(x) = (B/λ^L) φ(λ A x) = y(x) for all x."""
+    return max(found.changed for found in families(e))
+
+
+@rescaling.claim(at_most(1e-13), "largest relative difference from the sum of squares of the rescaled matrices")
+def norm_by_formula(e):
+    """The (squared) norm of the parameters of y_λ is w(λ) = a λ² + b / λ^2L."""
+    return max(float(np.max(np.abs(found.sizes / found.predicted - 1))) for found in families(e))
+
+
+@rescaling.claim(
+    holds("least norm found by search at λ0 to a relative {by:g}, and w falls before λ0 and rises after it", by=1e-6)
+)
+def least_where_the_formula_says(e, by):
+    """w decreases from λ = 0 to λ0 = (L b / a)^(1/(2(L+1))), then increases."""
+    factors = e.settings.lambdas
+
+    def is_valley(found):
+        slopes = np.diff(found.sizes)
+        before, after = factors[1:] < found.predicted_best, factors[:-1] > found.predicted_best
+        return bool(np.all(slopes[before] < 0) and np.all(slopes[after] > 0))
+
+    gap = max(abs(found.best / found.predicted_best - 1) for found in families(e))
+    return gap, gap <= by and all(is_valley(found) for found in families(e))
+
+
+@rescaling.claim(at_most(1e-12), "relative difference from the least norm found by search")
+def least_value(e):
+    """w(λ0) = (L^(1/(L+1)) + L^(-L/(L+1))) (a^L b)^(1/(L+1))."""
+    return max(abs(found.least / found.predicted_least - 1) for found in families(e))
+
+
+def trained(e):
+    """A and B at the end of the run without weight decay, with all training images right."""
+    params = e[FREE].params
+    return np.asarray(params["hidden"]), np.asarray(params["output"])
+
+
+def rescalings(e):
+    """The trained network with (λ A, B/λ)."""
+    return slice_through(e.problem(), [rescaled(*trained(e), factor, 1) for factor in e.settings.lambdas[::5]])
+
+
+def scalings(e):
+    """The trained network with (c A, c B): another function at every norm."""
+    first, second = trained(e)
+    return slice_through(e.problem(), [(c * first, c * second) for c in np.logspace(-1, 1, 41)])
+
+
+@rescaling.claim(
+    holds(
+        "trained network, norms over a range of more than {spread:g}: no test image answered differently, test loss to "
+        "{by:g}",
+        spread=50,
+        by=1e-10,
+    )
+)
+def any_norm_generalises_alike(e, spread, by):
+    """We can arbitrarily increase the norm of the parameters without changing generalisation."""
+    found = rescalings(e)
+    counts, losses = int(np.ptp(found.right)), float(np.ptp(found.test) / found.test[0])
+    norms = float(found.norms.max() / found.norms.min())
+    return [counts, losses, norms], counts == 0 and losses < by and norms > spread
+
+
+@rescaling.claim(
+    at_most(2),
+    "largest over smallest norm of the equally good rescalings",
+    source=f"{SOURCE}, Figure 2",
+    fails="it is as large as one likes",
+)
+def shell_as_printed(e):
+    """Generalising solutions lie near a spherical shell in weight space (the view the blog post argues against)."""
+    found = rescalings(e)
+    norms = found.norms[found.right >= found.right.max()]
+    return float(norms.max() / norms.min())
+
+
+@rescaling.claim(
+    holds(
+        "along (c A, c B): test loss at both ends more than {times:g} times its least, training loss falls throughout",
+        times=1.5,
+    ),
+    source=f"{SOURCE}, Figure 2",
+)
+def u_shape_along_a_ray(e, times):
+    """The training loss is L-shaped and the test loss U-shaped as functions of the norm."""
+    found = scalings(e)
+    ends = [float(found.test[end] / found.test.min()) for end in (0, -1)]
+    return ends, min(ends) > times and bool(np.all(np.diff(found.train) <= 0))
+
+
+@rescaling.claim(
+    at_most(0.5),
+    "least distance of a rescaling from a start x 8, over the norm of that start,",
+    fails="a whole norm away, in another direction",
+)
+def near_any_start_as_printed(e):
+    """So one can find a solution that generalises close to the initialisation, however large that is."""
+    s, parts = e.settings, trained(e)
+    random = np.random.default_rng([s.seed, 35])
+    starts = [s.start_scale * random.normal(size=part.shape) / np.sqrt(len(part)) for part in parts]
+    gaps = [
+        squares(*(mine - theirs for mine, theirs in zip(rescaled(*parts, factor, 1), starts, strict=True)))
+        for factor in s.lambdas
+    ]
+    return float(np.sqrt(min(gaps) / squares(*starts)))
+
+
+def off_balance(e, name):
+    """The distance of λ0 from 1, which it is if the norm of a trained network is the least among its rescalings."""
+    final = e[name].final
+    return abs(balanced_factor(final["l2_norm_of_hidden"] ** 2, final["l2_norm_of_output"] ** 2, 1) - 1)
+
+
+def imbalance(e, name):
+    """`a - b` along a run, and `(a - b)(0) (1 - αλ)^{2t}`."""
+    s, run = e.settings, e[name]
+    gap = run["l2_norm_of_hidden"] ** 2 - run["l2_norm_of_output"] ** 2
+    decay = s.weight_decay if name == DECAYED else 0.0
+    return gap, gap[0] * (1 - s.learning_rate * decay) ** (2 * run["step"])
+
+
+@rescaling.claim(
+    at_most(1e-3),
+    "distance from 1 of λ0 of the network trained with weight decay",
+    source="d(a - L b)/dt = -2λ (a - L b) under the flow",
+)
+def decay_balances(e):
+    """Weight decay picks the rescaling of least norm, λ0 = 1."""
+    return off_balance(e, DECAYED)
+
+
+@rescaling.claim(
+    at_most(0.02),
+    "largest distance from the law over the start, with weight decay and without,",
+    source="(a - b)(t) = (1 - αλ)^2t (a - b)(0), exact up to α² terms",
+)
+def imbalance_law(e):
+    """Weight decay shrinks a - b at a known pace, and without it a - b stays."""
+    both = [imbalance(e, name) for name in (DECAYED, FREE)]
+    return max(float(np.max(np.abs(gap - law)) / abs(gap[0])) for gap, law in both)
+
+
+@rescaling.claim(
+    at_least(5e-3),
+    "distance from 1 of λ0 of the network trained without weight decay",
+    source="the same law with λ = 0",
+)
+def free_stays_unbalanced(e):
+    """Without weight decay the norm at the end is not the least."""
+    return off_balance(e, FREE)
+
+
+@rescaling.figure
+def rescaling_figure(e):
+    sizes, laws, balances = [], [], []
+    theory = {"role": "theory", "marks": "dashed", "width": 0.8}
+    for place, found in enumerate(families(e)):
+        label, shade = f"L = {found.degree}: {ACTIVATIONS[found.degree][0]}", panels.shade_of(place, len(ACTIVATIONS))
+        sizes.append(Line(e.settings.lambdas, found.sizes, label, shade=shade, width=2.2, opacity=0.6))
+        sizes.append(Line(e.settings.lambdas, found.predicted, **theory))
+        sizes.append(Line(found.predicted_best, found.predicted_least, "", "theory", "points", size=3))
+    for name, role in ((DECAYED, "norm"), (FREE, "grey")):
+        run, (gap, law) = e[name], imbalance(e, name)
+        laws.append(Line(run["step"], np.abs(gap), name, role, width=2.2, opacity=0.6))
+        laws.append(Line(run["step"], np.abs(law), **theory))
+        balances.append(Line(run["step"], np.sqrt(run["l2_norm_of_output"] / run["l2_norm_of_hidden"]), name, role))
+    level = Rule(1.0, across="y", width=0.8)
+    size = Axis(r"$w(\lambda) = \|\lambda A\|^2 + \|B/\lambda^L\|^2$", "log", high=1e9)
+    title = r"one function, any norm (dots: $\lambda_0$)"
+    gap = Axis(r"$\left|\,\|A\|^2 - \|B\|^2\right|$", "log")
+    return Figure(
+        [
+            [Panel(sizes, Axis(r"$\lambda$", "log"), size, title=title, legend="upper right"), goldilocks(e)],
+            [
+                Panel(laws, panels.STEPS, gap, legend="lower left"),
+                Panel([*balances, level], panels.STEPS, Axis(r"$\lambda_0$ of the network"), legend="lower right"),
+            ],
+        ]
+    )
+
+
+def goldilocks(e):
+    """Losses against the norm: along a ray they are L and U, along the rescalings they are flat."""
+    ray, same, run, traces = scalings(e), rescalings(e), e[FREE], []
+    order = np.argsort(same.norms)
+    for part in ("train", "test"):
+        traces.append(Line(ray.norms, getattr(ray, part), f"{part}, $(cA, cB)$", part))
+        values, label = getattr(same, part)[order], rf"{part}, $(\lambda A, B/\lambda)$"
+        traces.append(Line(same.norms[order], values, label, part, "dashed", width=1.3))
+    traces.append(
+        Line(run["l2_norm_of_weights"], run["test_loss"], "test, along training", "grey", "dotted", width=1.3)
+    )
+    axes = Axis(r"norm of the weights $\|\theta\|_2$", "log"), Axis("cross-entropy", "log", low=1e-6)
+    return Panel(traces, *axes, legend="lower left")
