@@ -120,8 +120,7 @@ def _draw_line(axes: Any, line: Line) -> None:
     if line.error is not None:
         axes.errorbar(line.x, line.y, line.error, capsize=2, elinewidth=look["linewidth"], **look)
         return
-    columns = line.y.reshape(len(line.x), -1).T
-    for number, values in enumerate(columns):
+    for number, values in enumerate(line.columns.T):
         points = (line.x, values) if line.z is None else (line.x, values, line.z)
         axes.plot(*points, **(look if number == 0 else look | {"label": "_more"}))
 

@@ -66,12 +66,16 @@ class Line:
     def kind(self) -> str:
         return {"points": "points", "linked": "points", "bars": "bars"}.get(self.marks, "line")
 
+    @property
+    def columns(self) -> np.ndarray:
+        """`y` as a matrix of one column per curve, also of a line without points."""
+        return self.y if self.y.ndim > 1 else self.y[:, None]
+
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
         """Name, x, y and z of every point, for the table beside the figure."""
         name = words(self.label)
-        columns = self.y.reshape(len(self.x), -1)
-        for number, values in enumerate(columns.T):
-            part = name if columns.shape[1] == 1 else f"{name}[{number}]"
+        for number, values in enumerate(self.columns.T):
+            part = name if self.columns.shape[1] == 1 else f"{name}[{number}]"
             third = [None] * len(self.x) if self.z is None else self.z
             yield from ((part, x, y, z) for x, y, z in zip(self.x, values, third, strict=True))
 
