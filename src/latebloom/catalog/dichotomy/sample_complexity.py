@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 import latebloom as lb
@@ -70,10 +72,15 @@ def errors_study(s):
     return [Study(NAME, identity, lambda: measure(s))]
 
 
-def mean_error(e, kind, dimension, count):
-    """Of the draws of a size."""
+def errors_of(e, kind, dimension, points):
+    """The test errors of the draws of a size."""
     table = e.tables[NAME]
-    return float(table[kind][(table["dimension"] == dimension) & (table["count"] == count)].mean())
+    return table[kind][(table["dimension"] == dimension) & (table["count"] == points)]
+
+
+def mean_error(e, kind, dimension, points):
+    """Over the draws of a size."""
+    return float(errors_of(e, kind, dimension, points).mean())
 
 
 def with_most_points(e, kind):
@@ -117,12 +124,14 @@ def l1_hardly_suffers(e):
     return growth(e, "l1")
 
 
-@sample_complexity.claim(at_most(0), "largest error minus its bound", source="Theorems E.4 and E.5, Eqs. 38 and 40")
+@sample_complexity.claim(at_most(0.1), "largest error over its bound", source="Theorems E.4 and E.5, Eqs. 38 and 40")
 def bounds_hold(e):
-    """The test errors are below the bounds of Theorems E.4 and E.5."""
-    table = e.tables[NAME]
-    limits = e.settings.bounds(table["dimension"], table["count"])
-    return float(max((table[kind] - limits[kind]).max() for kind in ("l1", "l2")))
+    """The test errors are below the bounds of Theorems E.4 and E.5, and even below a tenth of them: the bounds
+    themselves are above one here, and any classifier is below them."""
+    s = e.settings
+    sizes = product(("l1", "l2"), s.dimensions, s.counts)
+    shares = [max(errors_of(e, kind, d, n), default=np.nan) / s.bounds(d, n)[kind] for kind, d, n in sizes]
+    return float(np.max(shares))
 
 
 @sample_complexity.claim(
