@@ -173,7 +173,7 @@ def generalises_late(e):
 
 @label_noise.claim(
     at_most(0.05),
-    "mean population loss over |w*|² from 8η²t = 5 to the end, 8, at the smallest η",
+    "mean population loss over |w*|² from 8η²t = 5 to the end, 8, at the smallest η,",
     source="Theorem B.1, 3",
     rate=0.8,
 )
@@ -184,7 +184,7 @@ def population_loss_vanishes(e):
 
 @label_noise.claim(
     each(within(0.7, 1.3)),
-    "measured over predicted step of the halved loss, for every η",
+    "measured over predicted step of the halved loss at every η,",
     source="Appendix B.2, with the constant worked out",
     rate=0.9,
 )

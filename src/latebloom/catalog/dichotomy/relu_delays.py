@@ -29,7 +29,7 @@ class Fig2bSettings(DecaySettings):
     init_scales: tuple[float, ...] = numbers(
         default=(1.0, 10.0, 100.0), above=0, note="α, times the first layer of He et al."
     )
-    max_gradients: int = count(default=60_000)
+    max_gradients: int = count(default=60_000, note="at which a run is given up")
 
 
 class Fig2cSettings(NetSettings):

@@ -28,7 +28,7 @@ class NetSettings(Settings):
     atol: float = number(default=5e-3, above=0, note="absolute tolerance of the weights")
     memorised_at: float = number(default=1e-6, above=0, note="error of t1: below this no pair is wrong")
     generalised_at: float = number(default=0.05, above=0, note="error of t2; less flickers, which is dear to locate")
-    max_gradients: int = count(default=MOST_GRADIENTS)
+    max_gradients: int = count(default=MOST_GRADIENTS, note="at which a run is given up")
 
     def problem(self, **changes):
         """The draw: pairs and start."""
