@@ -8,39 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import latebloom as lb
 from latebloom.catalog import Evidence
-from latebloom.catalog.dichotomy import label_noise
 from latebloom.catalog.dichotomy.regression import slope, thm3_9, thm3_10
-from latebloom.catalog.old_base import Evidence as OldEvidence
-from latebloom.catalog.old_base import Request
 from latebloom.catalog.reproduction import judge
 
 
 def verdicts(claims, evidence: Any, *names: str) -> dict[str, bool]:
     return {claim.id: judge(claim, [evidence]).holds for claim in claims if claim.id in names}
-
-
-def test_without_noise_nothing_generalises():
-    request = Request(0)
-    problem = label_noise.problem(0)
-    steps = [round(label_noise.SLOW_TIME / (8 * rate**2)) for rate in label_noise.RATES]
-    methods = [lb.LabelNoise(rate, 0.0, batch="full") for rate in label_noise.RATES]
-    still = lb.run([lb.TrainJob(problem, m, steps=n) for m, n in zip(methods, steps, strict=True)])
-    runs = {
-        label_noise.noisy(rate, repeat): run
-        for rate, run in zip(label_noise.RATES, still, strict=True)
-        for repeat in range(label_noise.REPEATS)
-    }
-    evidence = OldEvidence(request, {}, runs | {label_noise.WITHOUT: still[-1]}, {})
-    names = "stays-before", "generalises-at-1/η²", "population-loss-vanishes", "flow-interpolates"
-    found = verdicts(label_noise.CLAIMS, evidence, *names)
-    assert found == {
-        "flow-interpolates": True,
-        "stays-before": True,
-        "generalises-at-1/η²": False,
-        "population-loss-vanishes": False,
-    }
 
 
 def test_runs_that_do_not_depend_on_the_initial_scale_turn_the_limits_red():

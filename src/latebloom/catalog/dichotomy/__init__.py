@@ -4,11 +4,10 @@ from latebloom.catalog.base import entries_of
 from latebloom.catalog.dichotomy import (
     classification,
     completion,
-    fig2a,
-    fig2b,
-    fig2c,
     label_noise,
     regression,
+    relu_delays,
+    relu_net,
     sample_complexity,
     scales,
     time_law,
@@ -17,7 +16,7 @@ from latebloom.catalog.dichotomy import (
 
 PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
 MODULES = (
-    *(classification, fig2a, fig2b, fig2c, completion, without_decay, scales, regression),
+    *(classification, relu_net, relu_delays, completion, without_decay, scales, regression),
     *(time_law, sample_complexity, label_noise),
 )
 ENTRIES = entries_of(*MODULES)

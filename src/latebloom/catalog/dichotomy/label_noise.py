@@ -1,260 +1,222 @@
-"""Appendix B.2, Theorem B.1: label noise makes a diagonal network generalise at step 1/η²."""
+"""Label noise makes a diagonal network generalise at step 1/η² (Appendix B.2, Theorem B.1)."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog.base import Entry, Settings
+from latebloom.catalog.bounds import at_least, at_most, each, within
 from latebloom.catalog.dichotomy.regression import slope
-from latebloom.catalog.old_base import Claim, Evidence, Experiment, Measured, Request, at_least, at_most, within
-from latebloom.figures.look import GREY, THEORY, canvas, shades
+from latebloom.core.fields import count, number, numbers
+from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from latebloom.engine.training import TrainJob
-    from latebloom.flows import FlowJob
-    from latebloom.penalties import AbstractPenalty
-    from latebloom.problems import DiagonalRegression
-
-DIMENSION, SAMPLES, SPARSITY, SCALE = 40, 20, 2, 0.5
-RATES = (4e-3, 2.8e-3, 2e-3)
-SMALLER = (1.4e-3, 1e-3)  # with --full
-REPEATS = 4  # runs of a learning rate, which differ in the noise only
-SLOW_TIME = 8.0  # 8 η² t at the end: eight e-foldings of the weight decay that the noise amounts to
-EARLY_POWER, EARLY_FACTOR = 1.5, 0.3  # t = 0.3 / η^1.5, between 1/η and 1/η²
-WITHOUT = "gradient flow"
+NOISY, AS_DECAY, WITHOUT = "η = {:g}, noise {}", "η = {:g}, as weight decay", "gradient flow"
 
 
-def problem(seed: int) -> DiagonalRegression:
-    return lb.problems.DiagonalRegression(DIMENSION, SAMPLES, SPARSITY, init_scale=SCALE, seed=seed)
+class NoiseSettings(Settings):
+    """A diagonal network `f(x) = ⟨u ⊙ u - v ⊙ v, x⟩` on samples N(0, I) with labels of a sparse truth, entries ±1."""
+
+    dimension: int = count(default=40, note="d")
+    samples: int = count(default=20, note="n")
+    sparsity: int = count(default=2, note="entries of the truth that are not zero")
+    init_scale: float = number(default=0.5, above=0, note="α, every entry of u and v at the start")
+    learning_rates: tuple[float, ...] = numbers(default=(4e-3, 2.8e-3, 2e-3), above=0, note="η")
+    repeats: int = count(default=4, note="sequences of noise for each learning rate, averaged")
+    slow_time: float = number(default=8.0, above=5, note="8η²t at the end: e-foldings of the equivalent weight decay")
+    flow_time: float = number(default=1e3, above=0, note="of the gradient flow without noise")
+    memorised_at: float = number(default=0.5, above=0, note="relative error of t1")
+    generalised_at: float = number(default=0.3, above=0, note="relative error of t2")
+    rtol: float = number(default=1e-3, above=0, note="relative tolerance of the flows")
+
+    def problem(self):
+        """The draw."""
+        chosen = {"init_scale": self.init_scale, "seed": self.seed}
+        return lb.problems.DiagonalRegression(self.dimension, self.samples, self.sparsity, **chosen)
+
+    def steps(self, rate):
+        """How many there are at a learning rate."""
+        return round(self.slow_time / (8 * rate**2))
 
 
-def rates(evidence: Evidence) -> tuple[float, ...]:
-    return RATES + (SMALLER if evidence.request.full else ())
+label_noise = Entry(
+    "dichotomy/label-noise",
+    "Label-noise SGD on a diagonal network: zero loss early, generalisation at step 1/η²",
+    "Label noise alone makes the network grok, at a step that grows like η^-2, as weight decay 8η would.",
+    source="Appendix B.2, Theorem B.1",
+    seconds=20,
+    settings=NoiseSettings(),
+    full={"learning_rates": (4e-3, 2.8e-3, 2e-3, 1.4e-3, 1e-3)},
+    notes=(
+        "The theorem is a limit η → 0; at these η the loss floors that the noise leaves are visible.",
+        "A step takes one sample, with label noise N(0, 1), as in Eq. 6.",
+    ),
+)
 
 
-def sharpness_penalty(given: DiagonalRegression, rate: float) -> AbstractPenalty:
+def sharpness_penalty(problem, rate):
     """The weight decay that label noise of variance 1 amounts to.
 
     Around a minimiser the noise makes the parameters spread by `η` in the normal directions, and the curvature of the
     loss turns that into a drift `-(η/2) ∇ tr ∇²L`; here `tr ∇²L = 8 Σ_j m_j (u_j² + v_j²)` with m_j the mean of x_j²,
     so that the drift is that of weight decay `8 η m_j` on `u_j` and `v_j`.
     """
-    moments = (np.asarray(given.design) ** 2).sum(axis=0) / 2  # the design is √(2/n) times the data
+    moments = (np.asarray(problem.design) ** 2).sum(axis=0) / 2  # the design is √(2/n) times the data
     return lb.WeightedL2(8 * rate, moments)
 
 
-def jobs(request: Request) -> dict[str, TrainJob | FlowJob]:
-    given, found = problem(request.seed), {}
-    for rate in RATES + (SMALLER if request.full else ()):
-        steps = round(SLOW_TIME / (8 * rate**2))
-        for repeat in range(REPEATS):
+@label_noise.runs
+def noise_runs(s):
+    problem, jobs = s.problem(), {}
+
+    def flow(rate, **options):
+        return lb.FlowJob(problem, sharpness_penalty(problem, rate), solver="rkc", rtol=s.rtol, **options)
+
+    for rate in s.learning_rates:
+        steps, levels = s.steps(rate), {"memorised_at": s.memorised_at, "generalised_at": s.generalised_at}
+        for repeat in range(s.repeats):
             method = lb.LabelNoise(rate, 1.0, seed=repeat)
-            found[noisy(rate, repeat)] = lb.TrainJob(
-                given, method, None, steps=steps, memorised_at=0.5, generalised_at=0.3
-            )
-        found[theory(rate)] = lb.FlowJob(
-            given, sharpness_penalty(given, rate), time=steps * rate, solver="rkc", rtol=1e-3, learning_rate=rate
-        )
-    return found | {WITHOUT: lb.FlowJob(given, sharpness_penalty(given, 0.0), time=1e3, solver="rkc", rtol=1e-3)}
+            jobs[NOISY.format(rate, repeat)] = lb.TrainJob(problem, method, None, steps=steps, **levels)
+        jobs[AS_DECAY.format(rate)] = flow(rate, time=steps * rate, learning_rate=rate)
+    return jobs | {WITHOUT: flow(0.0, time=s.flow_time)}
 
 
-def noisy(rate: float, repeat: int) -> str:
-    return f"η = {rate:g}, noise {repeat}"
-
-
-def theory(rate: float) -> str:
-    return f"η = {rate:g}, as weight decay"
-
-
-def average(evidence: Evidence, rate: float, column: str) -> tuple[np.ndarray, np.ndarray]:
+def average(e, rate, column):
     """Steps, and the mean over the noise of a squared relative error: a loss over that of the zero function."""
-    runs = [evidence.runs[noisy(rate, repeat)] for repeat in range(REPEATS)]
+    runs = [e[NOISY.format(rate, repeat)] for repeat in range(e.settings.repeats)]
     step = runs[0]["step"]  # runs record more densely where they cross a threshold, each at its own
     return step, np.mean([np.interp(step, run["step"], run[column] ** 2) for run in runs], axis=0)
 
 
-def plateau(evidence: Evidence) -> float:
+def plateau(e):
     """The population loss of the minimiser that gradient flow finds, over that of the zero function."""
-    return evidence.runs[WITHOUT].final["test_error"] ** 2
+    return e[WITHOUT].final["test_error"] ** 2
 
 
-def half_step(evidence: Evidence, rate: float) -> float:
+def half_step(e, rate):
     """The step at which the mean population loss crosses half of that, on a line through the logarithms nearby."""
-    step, loss = average(evidence, rate, "test_error")
-    near = (step >= 10) & (loss < 0.8 * plateau(evidence)) & (loss > 0.25 * plateau(evidence))
+    step, loss = average(e, rate, "test_error")
+    near = (step >= 10) & (loss < 0.8 * plateau(e)) & (loss > 0.25 * plateau(e))
     if near.sum() < 3:
         return float("nan")
-    line = np.polyfit(np.log(loss[near] / plateau(evidence)), np.log(step[near]), 1)
+    line = np.polyfit(np.log(loss[near] / plateau(e)), np.log(step[near]), 1)
     return float(np.exp(np.polyval(line, np.log(0.5))))
 
 
-def half_steps(evidence: Evidence) -> np.ndarray:
-    return np.array([half_step(evidence, rate) for rate in rates(evidence)])
-
-
-def predicted(evidence: Evidence, rate: float) -> float:
+def predicted(e, rate):
     """The same of the flow with weight decay."""
-    run = evidence.runs[theory(rate)]
-    below = np.flatnonzero((run["test_error"] ** 2 <= 0.5 * plateau(evidence)) & (run["step"] > 1))
+    run = e[AS_DECAY.format(rate)]
+    below = np.flatnonzero((run["test_error"] ** 2 <= 0.5 * plateau(e)) & (run["step"] > 1))
     return float(run["step"][below[0]]) if len(below) else float("nan")
 
 
-def window(evidence: Evidence, rate: float, column: str, low: float, high: float) -> float:
+def window(e, rate, column, low, high):
     """A mean squared error over the records with `8 η² t` in a window."""
-    step, loss = average(evidence, rate, column)
+    step, loss = average(e, rate, column)
     slow = 8 * rate**2 * step
     return float(loss[(slow >= low) & (slow <= high)].mean())
 
 
-def early_loss(evidence: Evidence) -> Measured:
-    """The population loss at step 0.3 / η^1.5 over that of the gradient flow's minimiser, at the smallest η."""
-    rate = rates(evidence)[-1]
-    step, loss = average(evidence, rate, "test_error")
-    when = EARLY_FACTOR * rate**-EARLY_POWER
-    return within(float(np.interp(when, step, loss) / plateau(evidence)), 0.8, 1.3)
+def exponent(e, measure):
+    """The exponent in η of a number that there is for every learning rate."""
+    rates = e.settings.learning_rates
+    return slope(np.array(rates), np.array([measure(rate) for rate in rates]))
 
 
-def train_floor(evidence: Evidence) -> Measured:
-    """The exponent in η of the training loss on the plateau."""
-    floors = [window(evidence, rate, "train_error", 0.02, 0.3) for rate in rates(evidence)]
-    return within(slope(np.array(rates(evidence)), np.array(floors)), 0.5, 1.5)
+@label_noise.claim(at_most(1e-3), "training error of the gradient flow at time 1000", source="Theorem B.1, 1")
+def flow_interpolates(e):
+    """Gradient flow has a limit with zero training loss."""
+    return e[WITHOUT].final["train_error"]
 
 
-def late_loss(evidence: Evidence) -> Measured:
-    """The population loss at the end over that of the zero function, at the smallest η."""
-    return at_most(window(evidence, rates(evidence)[-1], "test_error", 5, SLOW_TIME), 0.05)
+@label_noise.claim(at_least(0.2), "population loss over |w*|²", source="Theorem B.1, 1", rate=0.9)
+def flow_does_not_generalise(e):
+    """The population loss of that limit is at least of order |w*|²."""
+    return plateau(e)
 
 
-def as_weight_decay(evidence: Evidence) -> Measured:
-    """Measured half step over that of the flow with the equivalent weight decay, for every η."""
-    ratios = [half_step(evidence, rate) / predicted(evidence, rate) for rate in rates(evidence)]
-    return Measured(ratios, bool(all(0.7 <= ratio <= 1.3 for ratio in ratios)))
-
-
-CLAIMS = (
-    Claim(
-        "flow-interpolates",
-        "Gradient flow has a limit with zero training loss.",
-        "Theorem B.1, 1",
-        "training error of the gradient flow at time 1000 at most 1e-3",
-        lambda e: at_most(e.runs[WITHOUT].final["train_error"], 1e-3),
-    ),
-    Claim(
-        "flow-does-not-generalise",
-        "The population loss of that limit is at least of order |w*|².",
-        "Theorem B.1, 1",
-        "population loss at least 0.2 |w*|²",
-        lambda e: at_least(plateau(e), 0.2),
-        rate=0.9,
-    ),
-    Claim(
-        "stays-before",
-        "At step T/η^a, a between 1 and 2, label-noise SGD is still at that limit as η → 0.",
-        "Theorem B.1, 2",
-        "mean population loss at step 0.3/η^1.5 between 0.8 and 1.3 of the limit's, at the smallest η",
-        early_loss,
-        rate=0.9,
-    ),
-    Claim(
-        "training-loss-vanishes",
-        "The training loss before and after is zero in the limit η → 0: at η > 0 there is a floor of order η.",
-        "Theorem B.1, 2 and 3",
-        "exponent in η of the mean training loss on the plateau between 0.5 and 1.5",
-        train_floor,
-        rate=0.9,
-    ),
-    Claim(
-        "generalises-at-1/η²",
-        "At step T/η² the population loss falls: the time scale is η^-2.",
-        "Theorem B.1, 3",
-        "exponent in η of the step at which the mean population loss is halved between -2.3 and -1.7",
-        lambda e: within(slope(np.array(rates(e)), half_steps(e)), -2.3, -1.7),
-        rate=0.9,
-    ),
-    Claim(
-        "population-loss-vanishes",
-        "The population loss tends to 0 as T → ∞.",
-        "Theorem B.1, 3",
-        "mean population loss for 8η²t between 5 and 8 at most 0.05 |w*|² at the smallest η",
-        late_loss,
-        rate=0.8,
-    ),
-    Claim(
-        "acts-as-weight-decay",
-        "Label noise acts as a penalty on sharpness, here weight decay 8η m_j, which predicts the step.",
-        "Appendix B.2, with the constant worked out",
-        "measured over predicted step of the halved loss between 0.7 and 1.3 at every η",
-        as_weight_decay,
-        rate=0.9,
-    ),
+@label_noise.claim(
+    within(0.8, 1.3),
+    "mean population loss at step 0.3/η^1.5 over the limit's, at the smallest η,",
+    source="Theorem B.1, 2",
+    rate=0.9,
 )
+def stays_before(e):
+    """At step T/η^a, a between 1 and 2, label-noise SGD is still at that limit as η → 0."""
+    rate = min(e.settings.learning_rates)
+    step, loss = average(e, rate, "test_error")
+    return float(np.interp(0.3 * rate**-1.5, step, loss) / plateau(e))
 
 
-def draw(evidence: Evidence) -> Figure:
-    figure, (curves, collapse, law) = canvas(1, 3)
-    for rate, colour in zip(rates(evidence), shades(len(rates(evidence))), strict=True):
-        step, test = average(evidence, rate, "test_error")
-        _, train = average(evidence, rate, "train_error")
-        curves.plot(step, test, color=colour, label=f"$\\eta$ = {rate:g}")
-        curves.plot(step, train, color=colour, linestyle=":", linewidth=0.8)
-        collapse.plot(8 * rate**2 * step, test, color=colour)
-    flow = evidence.runs[theory(rates(evidence)[-1])]
-    rate = rates(evidence)[-1]
-    flow_loss = flow["test_error"] ** 2
-    collapse.plot(
-        8 * rate**2 * flow["step"],
-        flow_loss,
-        color=THEORY,
-        linestyle="--",
-        linewidth=0.9,
-        label=r"weight decay $8\eta m_j$",
-    )
-    for axis in (curves, collapse):
-        axis.axhline(plateau(evidence), color=GREY, linestyle="--", linewidth=0.8)
-        axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_ylim(3e-3, 1.5)
-    curves.set_xlim(left=1)
-    collapse.set_xlim(left=1e-3)
-    curves.set_xlabel("step $t$")
-    curves.set_ylabel(r"loss over $|w^*|^2$ (train dotted)")
-    collapse.set_xlabel(r"slow time $8\eta^2 t$")
-    collapse.set_ylabel(r"population loss over $|w^*|^2$")
-    curves.legend(loc="lower left", fontsize=6)
-    collapse.legend(loc="lower left", fontsize=6)
-    eta, halves = np.array(rates(evidence)), half_steps(evidence)
-    law.loglog(eta, halves, "o", label="population loss halved")
-    guesses = [predicted(evidence, rate) for rate in rates(evidence)]
-    law.loglog(eta, guesses, color=THEORY, linestyle="--", linewidth=0.9, label=r"weight decay $8\eta m_j$")
-    law.set_xticks(eta, [f"{rate:g}" for rate in eta])
-    law.minorticks_off()
-    law.set_xlabel(r"learning rate $\eta$")
-    law.set_ylabel("step")
-    law.legend(loc="lower left", fontsize=6)
-    return figure
-
-
-EXPERIMENT = Experiment(
-    id="dichotomy/label-noise",
-    title="Label-noise SGD on a diagonal network: zero loss early, generalisation at step 1/η²",
-    claim="Label noise alone makes the network grok, at a step that grows like η^-2, as weight decay 8η would.",
-    source="Appendix B.2, Theorem B.1",
-    seconds=20,
-    settings={
-        "model": "f(x) = ⟨u ⊙ u - v ⊙ v, x⟩, starting at α everywhere",
-        "data": f"{SAMPLES} samples N(0, I) in {DIMENSION} dimensions, labels of a {SPARSITY}-sparse truth, entries ±1",
-        "initial scale α": SCALE,
-        "step": "one sample, label noise N(0, 1), as in Eq. 6",
-        "learning rate η": ", ".join(f"{rate:g}" for rate in RATES) + "; --full adds 0.0014, 0.001",
-        "steps": "1/η²",
-        "noise": f"{REPEATS} independent sequences a learning rate, averaged",
-    },
-    jobs=jobs,
-    claims=CLAIMS,
-    draw=draw,
-    notes=("The theorem is a limit η → 0; at these η the loss floors that the noise leaves are visible.",),
+@label_noise.claim(
+    within(0.5, 1.5),
+    "exponent in η of the mean training loss on the plateau, 8η²t from 0.02 to 0.3,",
+    source="Theorem B.1, 2 and 3",
+    rate=0.9,
 )
+def training_loss_vanishes(e):
+    """The training loss before and after is zero in the limit η → 0: at η > 0 there is a floor of order η."""
+    return exponent(e, lambda rate: window(e, rate, "train_error", 0.02, 0.3))
+
+
+@label_noise.claim(
+    within(-2.3, -1.7),
+    "exponent in η of the step at which the mean population loss is halved",
+    id="generalises-at-1/η²",
+    source="Theorem B.1, 3",
+    rate=0.9,
+)
+def generalises_late(e):
+    """At step T/η² the population loss falls: the time scale is η^-2."""
+    return exponent(e, lambda rate: half_step(e, rate))
+
+
+@label_noise.claim(
+    at_most(0.05),
+    "mean population loss over |w*|² from 8η²t = 5 to the end, 8, at the smallest η,",
+    source="Theorem B.1, 3",
+    rate=0.8,
+)
+def population_loss_vanishes(e):
+    """The population loss tends to 0 as T → ∞."""
+    return window(e, min(e.settings.learning_rates), "test_error", 5, e.settings.slow_time)
+
+
+@label_noise.claim(
+    each(within(0.7, 1.3)),
+    "measured over predicted step of the halved loss at every η,",
+    source="Appendix B.2, with the constant worked out",
+    rate=0.9,
+)
+def acts_as_weight_decay(e):
+    """Label noise acts as a penalty on sharpness, here weight decay 8η m_j, which predicts the step."""
+    return [half_step(e, rate) / predicted(e, rate) for rate in e.settings.learning_rates]
+
+
+@label_noise.figure
+def noise_figure(e):
+    rates, smallest = e.settings.learning_rates, min(e.settings.learning_rates)
+    level, decay = Rule(plateau(e), "", "grey", across="y", width=0.8), r"weight decay $8\eta m_j$"
+    curves, collapse = [], []
+    for place, rate in enumerate(rates):
+        (step, test), (_, train) = average(e, rate, "test_error"), average(e, rate, "train_error")
+        shade = panels.shade_of(place, len(rates))
+        curves.append(Line(step, test, rf"$\eta$ = {rate:g}", shade=shade))
+        curves.append(Line(step, train, marks="dotted", shade=shade, width=0.8))
+        collapse.append(Line(8 * rate**2 * step, test, shade=shade))
+    flow = e[AS_DECAY.format(smallest)]
+    collapse.append(Line(8 * smallest**2 * flow["step"], flow["test_error"] ** 2, decay, "theory", "dashed"))
+    halves, guesses = ([measure(e, rate) for rate in rates] for measure in (half_step, predicted))
+    law = [
+        Line(rates, halves, "population loss halved", marks="points"),
+        Line(rates, guesses, decay, "theory", "dashed"),
+    ]
+    left = Axis(r"loss over $|w^*|^2$ (train dotted)", "log", 3e-3, 1.5)
+    middle = Axis(r"population loss over $|w^*|^2$", "log", 3e-3, 1.5)
+    eta = Axis(r"learning rate $\eta$", "log", ticks={rate: f"{rate:g}" for rate in rates})
+    shown = [
+        Panel([*curves, level], Axis("step $t$", "log", low=1), left, legend="lower left"),
+        Panel([*collapse, level], Axis(r"slow time $8\eta^2 t$", "log", low=1e-3), middle, legend="lower left"),
+        Panel(law, eta, Axis("step", "log"), legend="lower left"),
+    ]
+    return Figure([shown])

@@ -2,127 +2,141 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from latebloom.catalog.dichotomy import margins, scales
-from latebloom.catalog.dichotomy.margins import when_falls
-from latebloom.catalog.dichotomy.scales import SCALES, name_of
-from latebloom.catalog.old_base import Claim, Evidence, Experiment, at_most, within
-from latebloom.figures.look import TEST, THEORY, TRAIN, canvas, shades
+import latebloom as lb
+from latebloom.catalog.base import Entry, Settings
+from latebloom.catalog.bounds import at_most, within
+from latebloom.catalog.dichotomy.margins import DUAL_NOTE, when_falls
+from latebloom.core.fields import count, number, numbers
+from latebloom.figures import Axis, Figure, Line, Panel, panels
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from latebloom.theory import TransitionLaw
+C = 0.5  # the constant c of the theorems
 
 
-def transitions(evidence: Evidence) -> list[float]:
-    """The slow times at which the normalised l2 margin has fallen to half of its largest value, by α."""
-    runs = [evidence.runs[name_of(scale)] for scale in SCALES]
-    found = [when_falls(run, run["margin_l2"], float(np.nanmax(run["margin_l2"])) / 2) for run in runs]
-    return [np.nan if value is None else value for value in found]
+class TimeLawSettings(Settings):
+    """A diagonal network on points of signs, labelled by the majority of a few coordinates: mean logistic loss."""
 
-
-def law(evidence: Evidence) -> TransitionLaw:
-    from latebloom.theory import fit_transition
-
-    return fit_transition(SCALES, transitions(evidence))
-
-
-def norm_factor(evidence: Evidence) -> float:
-    """The initial norm over α, `√(2d)`."""
-    job: Any = evidence.jobs[name_of(SCALES[0])]
-    return float(np.sqrt(2 * job.problem.data.dimension))
-
-
-def printed_gap(evidence: Evidence) -> float:
-    """λt at the transition minus the logarithm of the initial norm."""
-    return law(evidence).offset - float(np.log(norm_factor(evidence)))
-
-
-CLAIMS = (
-    Claim(
-        "slope-one",
-        "The transition is at time (1/λ) log α: its slow time λt grows as log α.",
-        "Theorems 3.4 and 3.5, Section 3.2",
-        "slope of λt in log α between 0.98 and 1.02",
-        lambda e: within(law(e).slope, 0.98, 1.02),
-    ),
-    Claim(
-        "straight-line",
-        "λt = log α + c with one constant for all α.",
-        "Theorems 3.4 and 3.5",
-        "largest residual of the line at most 0.05",
-        lambda e: at_most(law(e).spread, 0.05),
-    ),
-    Claim(
-        "no-constant-in-the-entries",
-        "The transition is at λt = log α, with α the entries of the start, as the corollaries have it.",
-        "Corollaries 3.6 and 3.7, read without the limit",
-        "constant c between -0.5 and 0.5; fails: it is about 3",
-        lambda e: within(law(e).offset, -0.5, 0.5),
-        documented=False,
-    ),
-    Claim(
-        "no-constant-in-the-norm",
-        "The transition is at λt = log α, with α the norm of the start, as the experiment gives it.",
-        "Section 3.2.3, Figure 1a",
-        "constant c between -0.5 and 0.5; fails: it is about -1.3, and about -2 at d = 1e5",
-        lambda e: within(printed_gap(e), -0.5, 0.5),
-        documented=False,
-    ),
-    Claim(
-        "constant",
-        "The constant is positive in the entries of the start and negative in its norm, √(2d) times as large.",
-        "corrects the two previous claims",
-        "c between 2 and 4 in the entries",
-        lambda e: within(law(e).offset, 2.0, 4.0),
-    ),
-)
-
-
-def draw(evidence: Evidence) -> Figure:
-    figure, (paths, line) = canvas(1, 2, height=2.4)
-    for scale, colour in zip(SCALES, shades(len(SCALES)), strict=True):
-        run = evidence.runs[name_of(scale)]
-        fitted = run["slow_time"] > 1e-2
-        share = run["margin_l2"][fitted] / np.nanmax(run["margin_l2"])
-        paths.plot(run["slow_time"][fitted] - np.log(scale), share, color=colour, label=rf"$\alpha=${scale:g}")
-    paths.set_xlim(-4, 10)
-    paths.set_xlabel(r"$\lambda t - \log\alpha$")
-    paths.set_ylabel(r"$L^2$ margin over its largest")
-    paths.legend(loc="upper right", fontsize=6)
-    found = law(evidence)
-    logs = np.log(SCALES)
-    line.plot(SCALES, transitions(evidence), "o", color=TRAIN, label="measured")
-    line.plot(
-        SCALES,
-        found.slope * logs + found.offset,
-        "-",
-        color=TEST,
-        linewidth=0.9,
-        label=f"fit: slope {found.slope:.3f}, c = {found.offset:.2f}",
+    dimension: int = count(default=2000, note="d; inputs are uniform in {-1, 1}^d")
+    samples: int = count(default=64, note="n")
+    sparsity: int = count(default=3, note="k, odd: coordinates that vote on the label")
+    test_samples: int = count(default=1000, note="points to count errors on")
+    init_scales: tuple[float, ...] = numbers(
+        default=(1.0, 1e1, 1e2, 1e3, 1e4, 1e6), least=1, note="α, every entry of u and v"
     )
-    line.plot(SCALES, logs, "--", color=THEORY, linewidth=0.9, label=r"$\log\alpha$")
-    line.set_xscale("log")
-    line.set_xlabel(r"initial scale $\alpha$ (every entry)")
-    line.set_ylabel(r"slow time $\lambda t$ of the transition")
-    line.legend(loc="upper left")
-    return figure
+    weight_decay: float = number(default=1e-3, above=0, note="λ")
+    more_time: float = number(default=10.0, above=0, note="λt beyond (1+c) log α, c = 1/2")
+    memorised_at: float = number(default=1e-4, above=0, note="share of wrong training points of t1")
+    generalised_at: float = number(default=1e-2, above=0, note="share of wrong test points of t2")
 
 
-EXPERIMENT = Experiment(
-    id="dichotomy/time-law",
-    title="The law of the transition: λt = log α + c",
-    claim="The slow time of the transition is log α plus a constant: slope 1 over six decades of α, "
-    "the constant about 3.",
+time_law = Entry(
+    "dichotomy/time-law",
+    "The law of the transition: λt = log α + c",
+    "The slow time of the transition is log α plus a constant: slope 1 over six decades of α, the constant about 3.",
     source="Theorems 3.4 and 3.5; Section 3.2",
     seconds=15,
-    settings=scales.SETTINGS,
-    jobs=scales.jobs,
-    claims=CLAIMS,
-    draw=draw,
-    notes=(margins.DUAL_NOTE, "The transition is where the normalised l2 margin is half of its largest value."),
+    settings=TimeLawSettings(),
+    full={"dimension": 20_000, "samples": 128},
+    notes=(
+        DUAL_NOTE,
+        "The transition is where the normalised l2 margin is half of its largest value.",
+        "--full takes minutes.",
+    ),
 )
+
+
+@time_law.runs
+def time_law_runs(s):
+    drawn = {"sparsity": s.sparsity, "test_samples": s.test_samples, "seed": s.seed}
+    data = lb.problems.SparseSigns(s.dimension, s.samples, **drawn)
+
+    def job(init_scale):
+        return lb.FlowJob(
+            lb.problems.DiagonalClassifier(data, init_scale=init_scale),
+            lb.L2(s.weight_decay),
+            time=((1 + C) * np.log(init_scale) + s.more_time) / s.weight_decay,
+            solver="dual",
+            records_per_decade=100,
+            memorised_at=s.memorised_at,
+            generalised_at=s.generalised_at,
+        )
+
+    return lb.Grid(job, {"init_scale": s.init_scales}, name="α={init_scale:g}")
+
+
+def transitions(e):
+    """The slow times at which the normalised l2 margin has fallen to half of its largest value, by α; NaN for none."""
+    margins = [(run, run["margin_l2"]) for run in e.runs.values()]
+    return np.array([when_falls(run, margin, float(np.nanmax(margin)) / 2) for run, margin in margins], dtype=float)
+
+
+def line_through(scales, times):
+    """The line of slow times in log α; None where a time is missing or there are no two scales."""
+    found = np.isfinite(times).all() and len(set(scales)) > 1
+    return lb.theory.fit_transition(scales, times) if found else None
+
+
+def of_law(e, what):
+    """Slope, offset (with α the entries of the start) or spread of the line through the transitions; NaN for none."""
+    return getattr(line_through(e.settings.init_scales, transitions(e)), what, float("nan"))
+
+
+@time_law.claim(within(0.98, 1.02), "slope of λt in log α", source="Theorems 3.4 and 3.5, Section 3.2")
+def slope_one(e):
+    """The transition is at time (1/λ) log α: its slow time λt grows as log α."""
+    return of_law(e, "slope")
+
+
+@time_law.claim(at_most(0.05), "largest residual of the line", source="Theorems 3.4 and 3.5")
+def straight_line(e):
+    """λt = log α + c with one constant for all α."""
+    return of_law(e, "spread")
+
+
+@time_law.claim(
+    within(-0.5, 0.5),
+    "constant c",
+    source="Corollaries 3.6 and 3.7, read without the limit",
+    fails="it is about 3",
+)
+def no_constant_in_the_entries(e):
+    """The transition is at λt = log α, with α the entries of the start, as the corollaries have it."""
+    return of_law(e, "offset")
+
+
+@time_law.claim(
+    within(-0.5, 0.5),
+    "constant c",
+    source="Section 3.2.3, Figure 1a",
+    fails="it is about -1.3, and about -2 at d = 1e5",
+)
+def no_constant_in_the_norm(e):
+    """The transition is at λt = log α, with α the norm of the start, as the experiment gives it."""
+    return of_law(e, "offset") - float(np.log(float(np.sqrt(2 * e.settings.dimension))))
+
+
+@time_law.claim(within(2, 4), "c in the entries", source="corrects the two previous claims")
+def constant(e):
+    """The constant is positive in the entries of the start and negative in its norm, √(2d) times as large."""
+    return of_law(e, "offset")
+
+
+@time_law.figure
+def time_law_figure(e):
+    scales, paths = np.array(e.settings.init_scales), []
+    for place, (scale, run) in enumerate(zip(scales, e.runs.values(), strict=True)):
+        fitted = run["slow_time"] > 1e-2
+        share = run["margin_l2"][fitted] / np.nanmax(run["margin_l2"])
+        shade = panels.shade_of(place, len(scales))
+        paths.append(Line(run["slow_time"][fitted] - np.log(scale), share, rf"$\alpha=${scale:g}", shade=shade))
+    times = [Line(scales, transitions(e), "measured", "train", "points")]
+    if (found := line_through(scales, transitions(e))) is not None:
+        name = f"fit: slope {found.slope:.3f}, c = {found.offset:.2f}"
+        times.append(Line(scales, found.slope * np.log(scales) + found.offset, name, "test", width=0.9))
+    times.append(Line(scales, np.log(scales), r"$\log\alpha$", "theory", "dashed"))
+    x = Axis(r"$\lambda t - \log\alpha$", low=-4, high=10)
+    left = Panel(paths, x, Axis(r"$L^2$ margin over its largest"), legend="upper right")
+    y = Axis(r"slow time $\lambda t$ of the transition")
+    right = Panel(times, Axis(r"initial scale $\alpha$ (every entry)", "log"), y, legend="upper left")
+    return Figure([[left, right]], height=2.4)
