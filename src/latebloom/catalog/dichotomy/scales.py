@@ -272,20 +272,3 @@ def thm3_5_figure(e):
     return Figure(
         [[Panel(curves, *left, legend="lower left"), Panel(margins, *right, legend="lower left")]], height=2.4
     )
-
-
-# What dichotomy/time-law, which is of the old form still, takes from here.
-SCALES = ScaleSettings().init_scales
-SETTINGS = {
-    "dimension d": "2000 (--full: 2e4, minutes)",
-    "points n": "64 (128)",
-    "sparsity k": 3,
-    "initial scale α": f"every entry of u and v: {', '.join(f'{a:g}' for a in SCALES)}",
-    "loss": "logistic, mean",
-    "weight decay λ": ScaleSettings().weight_decay,
-}
-name_of = NAME.format
-
-
-def jobs(request):
-    return scale_runs(ScaleSettings(seed=request.seed).but(**FULL if request.full else {}))

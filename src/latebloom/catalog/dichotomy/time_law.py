@@ -5,30 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Settings
+from latebloom.catalog.base import Entry
 from latebloom.catalog.bounds import at_most, within
 from latebloom.catalog.dichotomy.margins import DUAL_NOTE, when_falls
-from latebloom.core.fields import count, number, numbers
+from latebloom.catalog.dichotomy.scales import FULL, FULL_NOTE, ScaleSettings, scale_runs
 from latebloom.figures import Axis, Figure, Line, Panel, panels
-
-C = 0.5  # the constant c of the theorems
-
-
-class TimeLawSettings(Settings):
-    """A diagonal network on points of signs, labelled by the majority of a few coordinates: mean logistic loss."""
-
-    dimension: int = count(default=2000, note="d; inputs are uniform in {-1, 1}^d")
-    samples: int = count(default=64, note="n")
-    sparsity: int = count(default=3, note="k, odd: coordinates that vote on the label")
-    test_samples: int = count(default=1000, note="points to count errors on")
-    init_scales: tuple[float, ...] = numbers(
-        default=(1.0, 1e1, 1e2, 1e3, 1e4, 1e6), least=1, note="α, every entry of u and v"
-    )
-    weight_decay: float = number(default=1e-3, above=0, note="λ")
-    more_time: float = number(default=10.0, above=0, note="λt beyond (1+c) log α, c = 1/2")
-    memorised_at: float = number(default=1e-4, above=0, note="share of wrong training points of t1")
-    generalised_at: float = number(default=1e-2, above=0, note="share of wrong test points of t2")
-
 
 time_law = Entry(
     "dichotomy/time-law",
@@ -36,33 +17,17 @@ time_law = Entry(
     "The slow time of the transition is log α plus a constant: slope 1 over six decades of α, the constant about 3.",
     source="Theorems 3.4 and 3.5; Section 3.2",
     seconds=15,
-    settings=TimeLawSettings(),
-    full={"dimension": 20_000, "samples": 128},
+    settings=ScaleSettings(),
+    full=FULL,
     notes=(
         DUAL_NOTE,
         "The transition is where the normalised l2 margin is half of its largest value.",
-        "--full takes minutes.",
+        FULL_NOTE,
     ),
 )
 
 
-@time_law.runs
-def time_law_runs(s):
-    drawn = {"sparsity": s.sparsity, "test_samples": s.test_samples, "seed": s.seed}
-    data = lb.problems.SparseSigns(s.dimension, s.samples, **drawn)
-
-    def job(init_scale):
-        return lb.FlowJob(
-            lb.problems.DiagonalClassifier(data, init_scale=init_scale),
-            lb.L2(s.weight_decay),
-            time=((1 + C) * np.log(init_scale) + s.more_time) / s.weight_decay,
-            solver="dual",
-            records_per_decade=100,
-            memorised_at=s.memorised_at,
-            generalised_at=s.generalised_at,
-        )
-
-    return lb.Grid(job, {"init_scale": s.init_scales}, name="α={init_scale:g}")
+time_law.runs(scale_runs)
 
 
 def transitions(e):
