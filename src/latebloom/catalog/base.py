@@ -356,6 +356,20 @@ class Entry:
         return shown
 
 
+def claim_of(*entries: Entry) -> Callable[..., Callable[[F], F]]:
+    """Declares one claim in several entries of a family: `@claim_of(fig8, fig23)(at_most(0.85), "…")`."""
+
+    def told(*bound: Any, **options: Any) -> Callable[[F], F]:
+        def declare(function: F) -> F:
+            for entry in entries:
+                entry.claim(*bound, **options)(function)
+            return function
+
+        return declare
+
+    return told
+
+
 def entries_of(*modules: Any) -> tuple[Entry, ...]:
     """The entries that modules declare, in their order."""
     return tuple(

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Settings, Study
-from latebloom.catalog.beyond_l2.matrices import RECOVERED, claim_of, oracle, truth_of
+from latebloom.catalog.base import Entry, Settings, Study, claim_of
+from latebloom.catalog.beyond_l2.matrices import RECOVERED, oracle, truth_of
 from latebloom.catalog.bounds import at_least, at_most, holds
 from latebloom.catalog.measures import completion, distance
 from latebloom.core.fields import count, number, numbers

@@ -71,17 +71,3 @@ def departures(run, places, level):
         after = large[-1] + 1 if len(large) else 0
         steps.append(int(run["step"][after]) if after < len(column) else None)
     return steps
-
-
-def claim_of(*entries):
-    """Declares one claim in several entries of a family: `@claim_of(fig8, fig23)(at_most(0.85), "…")`."""
-
-    def declare(*told, **options):
-        def apply(function):
-            for entry in entries:
-                entry.claim(*told, **options)(function)
-            return function
-
-        return apply
-
-    return declare

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Settings
+from latebloom.catalog.base import Entry, Settings, claim_of
 from latebloom.catalog.beyond_l2.matrices import (
     RECOVERED,
     agrees_with_oracle,
-    claim_of,
     departures,
     distance_to_oracle,
     nuclear_job,

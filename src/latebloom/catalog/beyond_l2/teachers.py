@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Settings
+from latebloom.catalog.base import Entry, Settings, claim_of
 from latebloom.catalog.beyond_l2.networks import (
     L1,
     L2,
@@ -206,24 +206,16 @@ def best_r2(run):
     return float(run["test_r2"].max())
 
 
-def claim_of(entries, *bound, **told):
-    """One claim for several entries."""
-
-    def declare(function):
-        for entry in entries:
-            entry.claim(*bound, **told)(function)
-        return function
-
-    return declare
+of_all, of_norms, of_slopes = claim_of(*OF_NORMS, *OF_SLOPES), claim_of(*OF_NORMS), claim_of(*OF_SLOPES)
 
 
-@claim_of(OF_NORMS + OF_SLOPES, holds("t1 under {most:g} steps and before t2 in every run", most=400))
+@of_all(holds("t1 under {most:g} steps and before t2 in every run", most=400))
 def memorises_first(e, most):
     """The student memorises first, whatever the strength."""
     return memorise_first(cells(e), most)
 
 
-@claim_of(OF_NORMS + OF_SLOPES, holds("t2 falls from each strength to the next larger one, for every learning rate"))
+@of_all(holds("t2 falls from each strength to the next larger one, for every learning rate"))
 def larger_strength_is_earlier(e):
     """The smaller αβ, the longer the delay between memorisation and generalisation: a smaller β."""
     return each_earlier({f"α={rate:g}": [later(run) for run in runs.values()] for rate, runs in grid(e).items()})
@@ -232,15 +224,13 @@ def larger_strength_is_earlier(e):
 TIMES_LOWER = "test error at t1 over its smallest value after, run by run,"
 
 
-@claim_of(
-    OF_NORMS,
+@of_norms(
     each(at_least(30)),
     TIMES_LOWER,
     text="Long after memorisation the test error falls by two orders of magnitude.",
     full=each(at_least(100)),
 )
-@claim_of(
-    OF_SLOPES,
+@of_slopes(
     each(at_least(10)),
     TIMES_LOWER,
     text="After memorisation the test error falls by more than an order of magnitude.",
@@ -253,22 +243,19 @@ def late_drop(e):
     return [fold(run) for run in cells(e)]
 
 
-@claim_of(
-    OF_NORMS, at_least(0.9), "largest R² on the test set in any run", fails="the drop ends near the best constant"
-)
+@of_norms(at_least(0.9), "largest R² on the test set in any run", fails="the drop ends near the best constant")
 def generalises_as_printed(e):
     """The late drop is generalisation."""
     return max(best_r2(run) for run in cells(e))
 
 
-@claim_of(OF_NORMS, each(within(0, 0.5)), "largest R², run by run,", source="R² on the test set, measured", rate=0.8)
+@of_norms(each(within(0, 0.5)), "largest R², run by run,", source="R² on the test set, measured", rate=0.8)
 def plateau(e):
     """Corrected: the drop is to a plateau somewhat better than the best constant."""
     return [best_r2(run) for run in cells(e)]
 
 
-@claim_of(
-    OF_SLOPES,
+@of_slopes(
     at_most(0.12),
     "smallest test error of all runs, in variances,",
     id="below-0.12",
@@ -283,14 +270,14 @@ def low_error(e):
 REACHED = "R² of at least {least:g} in a run of the largest strength"
 
 
-@claim_of(OF_SLOPES, holds(REACHED, least=0.75), rate=0.8, full=holds(REACHED, least=0.8))
+@of_slopes(holds(REACHED, least=0.75), rate=0.8, full=holds(REACHED, least=0.8))
 def generalises(e, least):
     """Sobolev training leads to generalisation."""
     values = [best_r2(runs[max(runs)]) for runs in grid(e).values()]
     return values, max(values) >= least
 
 
-@claim_of(WITH_RATES, holds("t2 falls with the learning rate, for every strength"))
+@claim_of(*WITH_RATES)(holds("t2 falls with the learning rate, for every strength"))
 def larger_rate_is_earlier(e):
     """The smaller αβ, the longer the delay between memorisation and generalisation: a smaller α."""
     runs, rates = grid(e), sorted(e.settings.learning_rates)
@@ -307,8 +294,7 @@ def exponents(e):
     return {"α": float(powers[0]), "β": float(powers[1])}
 
 
-@claim_of(
-    WITH_RATES,
+@claim_of(*WITH_RATES)(
     each(within(-1.1, -0.9)),
     "exponents of t2 - t1 in α and in β",
     source="Theorem 2.1, for gradient descent",
@@ -319,8 +305,7 @@ def proportional_as_printed(e):
     return exponents(e)
 
 
-@claim_of(
-    WITH_RATES,
+@claim_of(*WITH_RATES)(
     each(within(-0.85, -0.4)),
     "exponents of t2 - t1 in α and in β",
     source="Adam's steps, measured",
@@ -331,8 +316,7 @@ def grows_slower(e):
     return exponents(e)
 
 
-@claim_of(
-    WITH_CONTROL,
+@claim_of(*WITH_CONTROL)(
     at_least(0.8),
     "test error at the end over that at t1, with no penalty,",
     source="Section 4",
@@ -344,8 +328,7 @@ def nothing_without_as_meant(e):
     return None if before is None else float(alone(e)["test_error"][-1] / before)
 
 
-@claim_of(
-    WITH_CONTROL,
+@claim_of(*WITH_CONTROL)(
     holds(
         "with no penalty, at least {least:g} variances when the last of the others is at t2, and above {constant:g} to "
         "the end",
