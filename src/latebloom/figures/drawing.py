@@ -71,7 +71,8 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     for name in ("x", "y", "z"):
         if (axis := getattr(panel, name)) is not None:
             _draw_axis(axes, name, axis)
-    axes.set_title(panel.title)
+    tagged = any(isinstance(trace, Rule) and trace.tag and trace.across == "x" for trace in panel.traces)
+    axes.set_title(panel.title, pad=12 if tagged else None)  # above the tags
     if not panel.grid:
         axes.grid(visible=False)
     if panel.view is not None:
