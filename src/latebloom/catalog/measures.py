@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from latebloom.engine.run import Run
     from latebloom.flows import SlowPath
     from latebloom.oracles import NuclearResult
-    from latebloom.problems import AbstractMatrix, MatrixCompletion
+    from latebloom.penalties import AbstractPenalty
+    from latebloom.problems import AbstractLinear, AbstractMatrix, MatrixCompletion
+
+ETAS = np.geomspace(1e-3, 1.0, 25)  # the precisions at which the delays of Theorems 3.1 and 3.4 are tried
 
 
 def log_slope(x: Iterable[float], y: Iterable[float]) -> float:
@@ -42,6 +45,12 @@ def times(factor: float, time: float | None) -> float | None:
     return factor * time if time else None
 
 
+def ends_and_times(runs: Sequence[Run]) -> tuple[Sequence[float | None], ...]:
+    """Final train error, final test error, t1 and t2 of every run."""
+    ends = ([run.final[column] for run in runs] for column in ("train_error", "test_error"))
+    return (*ends, [run.t1 for run in runs], [run.t2 for run in runs])
+
+
 def distance(a: Any, b: Any) -> float:
     """The distance of one array from another, over the norm of the other."""
     return float(np.linalg.norm(np.asarray(a) - np.asarray(b)) / np.linalg.norm(np.asarray(b)))
@@ -58,6 +67,19 @@ def t2_predicted(evidence: Evidence, name: str, path: SlowPath, by: float) -> tu
     if run.t2 is None:
         return {"predicted": step, "measured": None}, step > (1 - by) * job.steps
     return step / run.t2 - 1, abs(step / run.t2 - 1) <= by
+
+
+def times_to_gap(
+    run: Run, gaps: np.ndarray, problem: AbstractLinear, learning_rate: float, penalty: AbstractPenalty
+) -> tuple[np.ndarray, np.ndarray]:
+    """For every η of `ETAS`: the first record after t1 with a gap of at most η/2, and the theorem's t1 + Δt(η)."""
+    start = run.t1 or 0
+    after = run["step"] >= start
+    reached = [np.flatnonzero(gaps[after] <= eta / 2) for eta in ETAS]
+    measured = [run["step"][after][hits[0]] if len(hits) else np.inf for hits in reached]
+    params = run["components"][after][0].reshape(problem.truth.shape)
+    delays = [lb.theory.generalisation_delay(problem, learning_rate, penalty, eta=eta, params=params) for eta in ETAS]
+    return np.array(measured, dtype=float), start + np.array([delay.step for delay in delays])
 
 
 def flat(params: Any) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,9 +128,10 @@ def ratio(run: Run, *more: Trace, **panel: Any) -> Panel:
     return Panel(traces, clock_axis(run), Axis(r"gradient ratio $|G|\,/\,(\beta|H|)$", "log"), **panel)
 
 
-def norm(run: Run, column: str, label: str, *more: Trace, **panel: Any) -> Panel:
+def norm(run: Run, column: str, label: str, *more: Trace, log: bool = False, **panel: Any) -> Panel:
     """A norm against the step; `more` is where theory says that it ends."""
-    return Panel([curve(run, column, "", "norm"), *more, *milestones(run)], clock_axis(run), Axis(label), **panel)
+    traces, axis = [curve(run, column, "", "norm"), *more, *milestones(run)], Axis(label, "log" if log else "linear")
+    return Panel(traces, clock_axis(run), axis, **panel)
 
 
 def components(run: Run, truth: np.ndarray, **panel: Any) -> Panel:
@@ -167,6 +168,11 @@ def family_key(labels: Iterable[str], title: str = "") -> list[Line]:
     return shades + ([Line([], [], title, "grey", "dotted")] if title else [])
 
 
+def key_of(panel: Panel) -> list[Line]:
+    """The named lines of a panel without their points, where other panels share the names: the `key` of a figure."""
+    return [replace(trace, x=[], y=[]) for trace in panel.traces if isinstance(trace, Line) and trace.label]
+
+
 def family_errors(runs: Mapping[str, Run], *more: Trace, low: float | None = None, **panel: Any) -> Panel:
     """Test errors of several runs with their train errors dotted; `low` is where their axis begins."""
     look: dict[str, Any] = {"legend": "lower left", "legend_title": "recovery (train dotted)"} | panel
@@ -190,6 +196,8 @@ def against_count(
 
     A family, by its label, has a sequence of values for each of the four panels.
     """
+    margin = 0.05 * (max(counts) - min(counts))
+    low, high = (min(counts) - margin, max(counts) + margin) if margin else (None, None)  # also where none is shown
     return [
         Panel(
             [
@@ -199,7 +207,7 @@ def against_count(
                 )
                 for place, (label, columns) in enumerate(families.items())
             ],
-            Axis("measurements $N$"),
+            Axis("measurements $N$", low=low, high=high),
             Axis(name, "log"),
             **panel,
         )

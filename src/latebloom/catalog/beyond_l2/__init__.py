@@ -2,42 +2,31 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
+    coherence,
     completion,
     completion_theorem,
     deep_matrix,
-    fig7,
-    fig9,
-    fig12,
-    fig13,
-    fig16,
-    fig17,
-    fig18,
-    fig19,
-    fig20,
-    fig21,
-    fig22,
-    fig24,
-    fig25,
-    fig27,
-    fig28,
+    depth,
     images,
     leverage,
+    methods,
     modular_addition,
     modular_norms,
     phase_diagrams,
     rate_grids,
     rescaling,
     sensing,
+    sizes,
     sparse,
+    sparse_theory,
     teachers,
-    thm3_1,
-    thm3_6,
+    weight_decay,
 )
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
-    *(sparse, rate_grids, completion, fig7, leverage, fig9, fig12, fig13, sensing, fig16, fig17, fig18, fig19, fig20),
-    *(fig21, fig22, fig24, fig25, fig27, fig28, thm3_1, completion_theorem, thm3_6, deep_matrix, phase_diagrams),
+    *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing, coherence, sizes),
+    *(sparse_theory, completion_theorem, deep_matrix, phase_diagrams),
     *(modular_addition, modular_norms, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)

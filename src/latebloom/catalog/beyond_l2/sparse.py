@@ -1,4 +1,4 @@
-"""Sparse recovery under l1: errors, forces, norm and components over time (Figure 3)."""
+"""Sparse recovery under l1: errors, forces, norm and components over time (Figures 3 and 25), and the path (24)."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Entry
-from latebloom.catalog.beyond_l2.draws import COLUMNS_NOTE, THRESHOLD_NOTE, SparseSettings
+from latebloom.catalog.beyond_l2.draws import COLUMNS_NOTE, THRESHOLD_NOTE, SparseSettings, VectorSettings
 from latebloom.catalog.bounds import at_least, at_most, holds, within
 from latebloom.catalog.measures import distance, over, t2_predicted
-from latebloom.core.fields import count, number
-from latebloom.figures import Figure, Rule, panels
+from latebloom.core.fields import count, number, numbers
+from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 
 MAIN, WITHOUT, AS_PRINTED = "l1", "without l1", "variance 1/n as printed"
 
 
-class Fig3Settings(SparseSettings):
+class L1Settings(SparseSettings):
     learning_rate: float = number(default=0.1, above=0, note="α")
     strength: float = number(default=1e-5, least=0, note="β, of the l1 norm")
     steps: int = count(default=400_000)
+
+
+class PathSettings(VectorSettings):
+    sparsity: int = count(default=5, note="s, entries that are not zero")
+    counts: tuple[int, ...] = numbers(default=(20, 30, 40, 50, 60, 70), whole=True, least=1, note="N, measurements")
+    learning_rate: float = number(default=0.1, above=0, note="α")
+    strength: float = number(default=1e-5, least=0, note="β, of the l1 norm")
+    steps: int = count(default=600_000)
 
 
 fig3 = Entry(
@@ -27,7 +35,7 @@ fig3 = Entry(
     "Subgradient descent with a small l1 term memorises at t1 and finds the sparse truth at t2 = t1 + O(1/(αβ)).",
     source="Section 3.1, Figure 3",
     seconds=5,
-    settings=Fig3Settings(),
+    settings=L1Settings(),
     notes=(
         COLUMNS_NOTE,
         THRESHOLD_NOTE,
@@ -36,13 +44,34 @@ fig3 = Entry(
         "projected subgradient steps.",
     ),
 )
+fig24 = Entry(
+    "beyond-l2/fig24",
+    "The path of the iterate: norm on the support against norm off it",
+    "First to the least-squares solution, then along the zero-loss set to the truth, if N is large enough.",
+    source="Appendix H.1, Figure 24",
+    seconds=10,
+    settings=PathSettings(),
+    notes=(
+        "The measurements have columns of unit norm on average (variance 1/N).",
+        "Whether N=20 is too small depends on the draw: basis pursuit recovers about 60 % of them.",
+    ),
+)
+fig25 = Entry(
+    "beyond-l2/fig25",
+    "Convergence of every component to its true value",
+    "Each component converges to its true value; those off the support are shrunk to zero.",
+    source="Appendix H.1, Figure 25",
+    seconds=4,
+    settings=L1Settings(),
+    notes=(COLUMNS_NOTE, "The run is the one of beyond-l2/fig3."),
+)
 
 
-def sparse_job(s, *, strength=None, **problem):
-    """l1-regularised descent, with the probes of Figure 3."""
+def sparse_job(s, *, method=None, strength=None, **problem):
+    """l1-regularised descent, or another method, with the probes of Figure 3."""
     probes = lb.probes.GradientRatio(), lb.probes.Components(), lb.probes.SupportNorm(), lb.probes.OffSupportNorm()
-    penalty = lb.L1(s.strength if strength is None else strength)
-    return lb.TrainJob(s.problem(**problem), lb.GradientDescent(s.learning_rate), penalty, steps=s.steps, probes=probes)
+    method, penalty = method or lb.GradientDescent(s.learning_rate), lb.L1(s.strength if strength is None else strength)
+    return lb.TrainJob(s.problem(**problem), method, penalty, steps=s.steps, probes=probes)
 
 
 @fig3.runs
@@ -164,3 +193,101 @@ def fig3_figure(e):
     errors = panels.errors(run, *panels.predictions(predicted), curve, legend=(0.6, 0.55))
     norm = panels.norm(run, "l1_norm", r"$|a|_1$", size, slow.line(path.norms), legend="lower right")
     return Figure([[errors, panels.ratio(run)], [norm, panels.components(run, truth)]])
+
+
+COUNTED = "N={measurements}"
+
+
+@fig24.runs
+def fig24_runs(s):
+    return lb.Grid(
+        lambda measurements: sparse_job(s, measurements=measurements), {"measurements": s.counts}, name=COUNTED
+    )
+
+
+def at_count(e, measurements):
+    """The run with so many measurements, and the norm of the truth."""
+    name = COUNTED.format(measurements=measurements)
+    return e[name], float(np.linalg.norm(e.problem(name).truth))
+
+
+def least_squares_norms(e, measurements):
+    """(u, v) of the least-squares solution: its norm on the support of the truth, and off it."""
+    problem = e.problem(COUNTED.format(measurements=measurements))
+    solution, truth = e.cached(lb.oracles.min_norm, problem).solution, np.asarray(problem.truth)
+    return np.array([np.linalg.norm(solution[truth != 0]), np.linalg.norm(solution[truth == 0])])
+
+
+@fig24.claim(
+    at_most(0.02), "largest over N of the smallest relative distance of the path (u, v) to the least-squares solution,"
+)
+def first_to_least_squares(e):
+    """The iterate first converges to the least-squares solution (memorisation)."""
+    closest = []
+    for n in e.settings.counts:
+        (run, _), goal = at_count(e, n), least_squares_norms(e, n)
+        path = np.column_stack([run["support_norm"], run["off_support_norm"]])
+        closest.append(np.linalg.norm(path - goal, axis=1).min() / np.linalg.norm(goal))
+    return float(max(closest))
+
+
+@fig24.claim(at_most(5e-3), "distance of the end to (|a*|, 0) over |a*|, for all N of 40 and more,", rate=0.8)
+def then_to_truth(e):
+    """Then, for N large enough, v converges to zero and u to |a*|."""
+    ends = [(run.final, size) for run, size in (at_count(e, n) for n in e.settings.counts if n >= 40)]
+    return float(max(np.hypot(end["support_norm"] - size, end["off_support_norm"]) / size for end, size in ends))
+
+
+@fig24.claim(at_least(0.05), "v at the end over |a*| for N=20", id="suboptimal-for-small-N", rate=0.3)
+def suboptimal_for_few(e):
+    """For N too small it goes to a suboptimal solution."""
+    run, size = at_count(e, 20)
+    return float(run.final["off_support_norm"] / size)
+
+
+@fig24.figure
+def fig24_figure(e):
+    shown = []
+    for n in e.settings.counts:
+        (run, size), (u, v) = at_count(e, n), least_squares_norms(e, n)
+        traces = [
+            Line(run["support_norm"], run["off_support_norm"], role="norm", width=1.0),
+            Line(u, v, r"least squares $\hat a$", "train", "points", symbol="s"),
+            Line(size, 0.0, "$a^*$", "test", "points", symbol="*", size=8),
+        ]
+        axes = Axis(r"$u = |a_I|_2$"), Axis(r"$v = |a_{I^c}|_2$")
+        shown.append(Panel(traces, *axes, title=f"N = {n}", legend=None))
+    return Figure(panels.in_rows(shown, 3), height=1.9, key=panels.key_of(shown[0]))
+
+
+@fig25.runs
+def fig25_runs(s):
+    return {MAIN: sparse_job(s)}
+
+
+@fig25.claim(at_most(2e-3), "largest deviation at the end over the largest true component", rate=0.8)
+def every_component(e):
+    """a_i converges to a*_i for each i."""
+    truth = np.asarray(e.problem(MAIN).truth)
+    return float(np.abs(e[MAIN]["components"][-1] - truth).max() / np.abs(truth).max())
+
+
+@fig25.claim(at_most(2e-3), "their norm at the end over its largest value", source="Appendix H.1", rate=0.8)
+def shrinks_off_support(e):
+    """The components off the support are shrunk at each training step until they all reach 0."""
+    norm = e[MAIN]["off_support_norm"]
+    return float(norm[-1] / norm.max())
+
+
+@fig25.figure
+def fig25_figure(e):
+    s, run, truth = e.settings, e[MAIN], np.asarray(e.problem(MAIN).truth)
+    gaps, step = np.abs(run["components"] - truth), s.learning_rate * s.strength
+    traces = [
+        Line(run["step"], gaps[:, truth == 0], "off support", "grey", width=0.4, opacity=0.5),
+        Line(run["step"], gaps[:, truth != 0], "on support", "test", width=0.9),
+        Rule(step, r"$\alpha\beta$, one step of $\beta H$", across="y", above=1),
+    ]
+    above = {"legend": "outside top", "legend_columns": 3}
+    deviation = Panel(traces, panels.clock_axis(run), Axis(r"$|a_i - a^*_i|$", "log", low=step / 10 or None), **above)
+    return Figure([[panels.components(run, truth), deviation]], height=2.4)
