@@ -6,12 +6,11 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Entry, Study
-from latebloom.catalog.beyond_l2.common import ETAS, times_to_gap
 from latebloom.catalog.beyond_l2.completion import NuclearSettings
 from latebloom.catalog.beyond_l2.draws import RECOVERABLE_REASON, RECOVERABLE_SEED
 from latebloom.catalog.beyond_l2.matrices import ORACLE_NOTE, nuclear_job, oracle, true_values
 from latebloom.catalog.bounds import at_least, at_most, below, holds, within
-from latebloom.catalog.measures import completion, over
+from latebloom.catalog.measures import ETAS, completion, over, times_to_gap
 from latebloom.core.fields import number
 from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 
