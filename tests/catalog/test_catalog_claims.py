@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from latebloom import catalog
@@ -44,6 +45,15 @@ def test_dropping_the_penalty_turns_the_claims_red(fig3_evidence):
 def test_a_method_that_does_not_project_fails_the_claim_of_fig12(fig3_evidence):
     swapped = replace(fig3_evidence, runs={methods.OTHER: fig3_evidence[sparse.MAIN]})
     assert not judge(claim_of("beyond-l2/fig12", "one-step"), [swapped]).holds
+
+
+def test_a_run_that_stands_still_fails_the_delay_of_theorem_3_1(fig3_evidence):
+    run, delay = fig3_evidence[sparse.MAIN], claim_of("beyond-l2/thm3.1", "delay-is-enough")
+    still = {name: np.repeat(values[:1], len(values), axis=0) for name, values in run.columns.items()}
+    nothing = replace(run.milestones, memorised=None, generalised=None)
+    frozen = replace(run, columns=still | {"step": run["step"]}, milestones=nothing)
+    assert judge(delay, [fig3_evidence]).holds
+    assert not judge(delay, [replace(fig3_evidence, runs={sparse.MAIN: frozen})]).holds
 
 
 def test_rates_are_judged_against_the_documented_share(fig3_evidence):

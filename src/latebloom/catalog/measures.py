@@ -72,8 +72,13 @@ def t2_predicted(evidence: Evidence, name: str, path: SlowPath, by: float) -> tu
 def times_to_gap(
     run: Run, gaps: np.ndarray, problem: AbstractLinear, learning_rate: float, penalty: AbstractPenalty
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For every η of `ETAS`: the first record after t1 with a gap of at most η/2, and the theorem's t1 + Δt(η)."""
-    start = run.t1 or 0
+    """For every η of `ETAS`: the first record after t1 with a gap of at most η/2, and the theorem's t1 + Δt(η).
+
+    Both are NaN, within no bound, of a run without t1: near zero the gap is below η/2 before anything is learnt.
+    """
+    if run.t1 is None:
+        return np.full(len(ETAS), np.nan), np.full(len(ETAS), np.nan)
+    start = run.t1
     after = run["step"] >= start
     reached = [np.flatnonzero(gaps[after] <= eta / 2) for eta in ETAS]
     measured = [run["step"][after][hits[0]] if len(hits) else np.inf for hits in reached]
