@@ -116,7 +116,7 @@ class Heat:
 
     `contours` are levels drawn as lines of the role; `smooth` shades between the points. With `bar` a scale beside the
     panel, named by the label, tells the values. A `backdrop` only says where one is: it is not part of the data. A
-    surface has x and y of z's shape, too, and is shaded by `by`, a value from 0 (dark) to 1 (light) per point.
+    surface has x and y of z's shape, too, and is shaded by `by`, a value from 0 (light) to 1 (dark) per point.
     """
 
     x: Any
@@ -128,6 +128,7 @@ class Heat:
     low: float | None = None
     high: float | None = None
     contours: Sequence[float] = ()
+    opacity: float = 0.9  # of the contours
     shaded: bool = True
     colours: str = "sequential"  # sequential, diverging, pale
     smooth: bool = False
@@ -218,6 +219,7 @@ class Panel:
     legend: str | tuple[float, float] | None = "best"
     legend_title: str = ""
     legend_columns: int = 1
+    legend_size: float = 6.0  # of its type, in points
     equal: bool = False  # one unit of x is as long as one of y
     grid: bool = True
     view: tuple[float, float] | None = None  # of a panel in space: elevation and azimuth in degrees
