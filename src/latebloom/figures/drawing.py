@@ -190,7 +190,7 @@ def _colours(heat: Heat) -> Any:
 
     if heat.colours == "pale":
         return LinearSegmentedColormap.from_list("pale", PALE)
-    return {"sequential": "viridis", "diverging": "RdBu_r"}[heat.colours]
+    return {"sequential": "viridis", "warm": "magma", "diverging": "RdBu_r"}[heat.colours]
 
 
 def _draw_note(axes: Any, note: Note) -> None:

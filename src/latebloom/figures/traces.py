@@ -130,7 +130,7 @@ class Heat:
     contours: Sequence[float] = ()
     opacity: float = 0.9  # of the contours
     shaded: bool = True
-    colours: str = "sequential"  # sequential, diverging, pale
+    colours: str = "sequential"  # sequential, warm (beside a sequential one of another scale), diverging, pale
     smooth: bool = False
     bar: bool = False
     backdrop: bool = False
@@ -140,7 +140,7 @@ class Heat:
     kind = "heat"
 
     def __post_init__(self):
-        check_choice("colours of a heat map", self.colours, ("sequential", "diverging", "pale"))
+        check_choice("colours of a heat map", self.colours, ("sequential", "warm", "diverging", "pale"))
         for name in ("x", "y", "z"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), float))
         if self.x.ndim == 1 and self.z.shape != (len(self.y), len(self.x)):
