@@ -56,7 +56,8 @@ def plane(total: float, reach: float) -> Heat:
     grid = centre + (radius * np.cos(angle))[..., None] * across + (radius * np.sin(angle))[..., None] * up
     norm = np.linalg.norm(grid, axis=-1)
     shade = 0.06 + 0.5 * (norm - norm.min()) / np.ptp(norm)
-    return Heat(*np.moveaxis(grid, -1, 0), "zero-loss plane", by=shade, backdrop=True)
+    x, y, z = np.moveaxis(grid, -1, 0)
+    return Heat(x, y, z, "zero-loss plane", by=shade, backdrop=True)
 
 
 def flat_panel(
@@ -75,7 +76,7 @@ def flat_panel(
     first, second = np.meshgrid(side, side)
     reach = max(abs(low), abs(high))
     spacing = 0.5 * max(1, round(reach / 4))
-    radii = np.arange(spacing, np.sqrt(2) * reach, spacing)
+    radii = [float(radius) for radius in np.arange(spacing, np.sqrt(2) * reach, spacing)]
     shading = Heat(
         side, side, np.log1p(loss(first, second)), "log(1 + loss)", colours="pale", smooth=True, backdrop=True
     )
@@ -107,6 +108,6 @@ def key(theory: str, *, in_space: bool = False) -> list[Line]:
         Line([], [], "memorising", **grey, marks="dotted", width=2.0),
         Line([], [], "memorised", **dots, symbol="D", size=3.6),
         Line([], [], "sliding", **grey, width=1.6),
-        Line([], [], "least norm", **STAR | {"size": 10.0}),
+        Line([], [], "least norm", **STAR),
         Line([], [], theory, **THEORY),
     ]
