@@ -121,14 +121,16 @@ def iteration(e, decay):
     return lb.theory.L2Iteration(e.problem(RUN.format(decay)), e.settings.learning_rate, 2 * decay)
 
 
-@fig1.claim(at_most(1e-2), "training loss after 10 steps, from 4, for the smallest λ")
+@fig1.claim(at_most(1e-2), "training loss after 10 steps, from 4, for the smallest λ,")
 def memorises_in_ten_steps(e):
     """Training loss becomes very low after just 10 steps."""
     run = slowest(e)
     return float(run["train_loss"][run["step"] == 10][0])
 
 
-@fig1.claim(at_most(0.05), "distance of the path to (0, 2), for the smallest λ,", source="Section 3.1, Interpretation")
+@fig1.claim(
+    at_most(0.05), "smallest distance of the path to (0, 2), for the smallest λ,", source="Section 3.1, Interpretation"
+)
 def first_to_the_memorising_point(e):
     """In the first phase the model learns (w1, w2) ≈ (0, 2)."""
     return float(np.linalg.norm(slowest(e)["parameters"] - [0.0, 2.0], axis=1).min())
@@ -198,16 +200,25 @@ def flow_is_the_limit(e):
     return over(flow_of(e).t2, steps and e.settings.learning_rate * steps)
 
 
+def height_axis(traces, label, low, high):
+    """A logarithmic axis from `low` to `high`, or to where the traces reach beyond."""
+    return Axis(label, "log", low=low, high=max(high, 1.5 * max(float(trace.y.max()) for trace in traces)))
+
+
 @fig1.figure
 def fig1_figure(e):
-    s = e.settings
-    beyond = max(0.0, max(s.start) - SUM) + MARGIN
-    low, high = min(0.0, *s.start) - MARGIN, SUM + beyond
+    s, points = e.settings, np.concatenate([run["parameters"] for run in by_decay(e).values()])
+    beyond = max(0.0, float(points.max()) - SUM) + MARGIN
+    low, high = min(0.0, float(points.min())) - MARGIN, SUM + beyond
+    unit = (high - low) / 3.8  # what 1 is in the landscape of the default start
     paths, train, test = [], [], []
     for place, (decay, run) in enumerate(by_decay(e).items()):
         role, name, steps, exact = f"cycle {place}", rf"$\lambda$ = {decay:g}", run["step"], iteration(e, decay)
         near = int(np.argmax(run["train_loss"] <= max(1e-2, 1.2 * floor_of(decay))))
-        paths += [*landscape.path(run["parameters"], near, role, name), landscape.predicted(exact.at(steps), f"{name}, closed form")]
+        paths += [
+            *landscape.path(run["parameters"], near, role, name),
+            landscape.predicted(exact.at(steps), f"{name}, closed form"),
+        ]
         for panel, measured, predicted in (
             (train, run["train_loss"], (SUM * exact.train_error(steps)) ** 2),
             (test, test_loss(run["test_error"]), test_loss(exact.test_error(steps))),
@@ -218,14 +229,13 @@ def fig1_figure(e):
         *landscape.zero_set([np.array([[-beyond, high], [high, -beyond]])]),
         *paths,
         landscape.least_norm((1.0, 1.0)),
-        Note("1. memorise", s.start[0] - 0.25, 1.9, size=8),
-        Note("2. slide along zero loss", 0.42, 1.75, size=8),
-        Note("start", s.start[0] - 0.3, s.start[1] - 0.28, size=8),
+        Note("1. memorise", s.start[0] - 0.25 * unit, s.start[1] + 0.9 * unit, size=8),
+        Note("2. slide along zero loss", 0.5 - 0.08 * unit, 1.5 + 0.25 * unit, size=8),
     ]
     path = landscape.flat_panel(traces, lambda first, second: (first + second - SUM) ** 2, low=low, high=high)
     clock = Axis("step $t$", "log", low=1)
     losses = [
-        Panel(panel, clock, Axis(label, "log", low=2e-5, high=8), legend=legend, legend_size=7)
+        Panel(panel, clock, height_axis(panel, label, 2e-5, 8.0), legend=legend, legend_size=7)
         for panel, label, legend in ((train, "train loss", None), (test, "test loss", "lower left"))
     ]
     key = landscape.key("closed form")
@@ -249,7 +259,7 @@ def first_to_the_plane(e):
 
 
 @fig2.claim(
-    at_most(5e-3), "distance from the chord over its length, from slow time 0.05 after memorisation, on every path"
+    at_most(5e-3), "distance from the chord over its length, from slow time 0.05 after memorisation, on every path,"
 )
 def straight_on_the_plane(e):
     """Then it moves directly towards the solution of minimum norm."""
@@ -331,7 +341,7 @@ def fig2_figure(e):
     traces = [landscape.plane(PLANE, reach), *paths, landscape.least_norm((1.0, 1.0, 1.0))]
     space = landscape.space_panel(traces, view=(22, 22))
     errors = [
-        Panel(panel, Axis("time", "log", low=s.learning_rate), Axis(label, "log", low=2e-3, high=4), legend=None)
+        Panel(panel, Axis("time", "log", low=s.learning_rate), height_axis(panel, label, 2e-3, 4.0), legend=None)
         for panel, label in ((train, "train error"), (test, "test error"))
     ]
     key = landscape.key("exact flow", in_space=True)
