@@ -191,7 +191,7 @@ def _draw_heat(axes: Any, heat: Heat) -> None:
     if hasattr(axes, "plot_surface"):
         import matplotlib as mpl
 
-        shaded = mpl.colormaps["Greys"](np.asarray(heat.by))
+        shaded = mpl.colormaps["Greys"](np.full(heat.z.shape, 0.3) if heat.by is None else np.asarray(heat.by))
         axes.plot_surface(
             heat.x, heat.y, heat.z, facecolors=shaded, rstride=1, cstride=1, shade=False, linewidth=0,
             antialiased=False, rasterized=True,
@@ -204,7 +204,7 @@ def _draw_heat(axes: Any, heat: Heat) -> None:
         if heat.bar:
             axes.figure.colorbar(picture, ax=axes, label=heat.label, shrink=0.95, pad=0.02)
     if len(heat.contours):
-        lines = {"linewidths": 0.6, "alpha": 0.9, "zorder": 1 + heat.above}
+        lines = {"linewidths": 0.6, "alpha": heat.opacity, "zorder": 1 + heat.above}
         axes.contour(heat.x, heat.y, heat.z, levels=heat.contours, colors=[colour_of(heat)], **lines)
 
 
@@ -219,7 +219,7 @@ def _colours(heat: Heat) -> Any:
 
     if heat.colours == "pale":
         return LinearSegmentedColormap.from_list("pale", PALE)
-    return {"sequential": "viridis", "diverging": "RdBu_r"}[heat.colours]
+    return {"sequential": "viridis", "warm": "magma", "diverging": "RdBu_r"}[heat.colours]
 
 
 def _draw_note(axes: Any, note: Note) -> None:
@@ -237,9 +237,9 @@ def _draw_legend(axes: Axes, panel: Panel) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
-    options: Any = {"fontsize": 6, "ncols": panel.legend_columns, "handlelength": 1.6}
+    options: Any = {"fontsize": panel.legend_size, "ncols": panel.legend_columns, "handlelength": 1.6}
     if panel.legend_title:
-        options |= {"title": panel.legend_title, "title_fontsize": 6}
+        options |= {"title": panel.legend_title, "title_fontsize": panel.legend_size}
     if isinstance(panel.legend, tuple):
         options |= {"loc": "center", "bbox_to_anchor": panel.legend}
     elif panel.legend == "outside top":
@@ -254,7 +254,8 @@ def _draw_key(canvas: Canvas, key: Any) -> None:
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], **_look(line)) for line in key]
-    canvas.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 7), columnspacing=1.2)
+    columns = -(-len(handles) // -(-len(handles) // 7))  # rows of at most seven, as even as they can be
+    canvas.legend(handles=handles, loc="outside lower center", ncols=columns, columnspacing=1.2)
 
 
 def _look_from(axes: Any, elevation: float, azimuth: float) -> None:

@@ -18,11 +18,13 @@ def norms(start: np.ndarray, end: np.ndarray, spread: float) -> Panel:
     traces: list[Trace] = [Rule(1 - spread, "", "grey", across="y", to=1 + spread), Rule(1.0, across="y", width=0.8)]
     for values, role, when in ((start, BEFORE, "start"), (end, AFTER, "end")):
         scaled = values / values.mean()
-        traces.append(Line(frequencies, scaled[::2], f"real part, {when}", role, "points", size=3.6))
-        traces.append(Line(frequencies, scaled[1::2], f"imaginary, {when}", role, "points", size=3.6, hollow=True))
+        traces.append(Line(frequencies, scaled[::2], f"real part, {when}", role, "points", size=3.6, above=1))
+        traces.append(
+            Line(frequencies, scaled[1::2], f"imaginary, {when}", role, "points", size=3.6, hollow=True, above=1)
+        )
     reach = 1.75 * float(np.abs(start / start.mean() - 1).max())
     label = Axis(r"norm of $\mathrm{Re}\,F_k$, $\mathrm{Im}\,F_k$ / mean", low=1 - reach, high=1 + reach)
-    return Panel(traces, FREQUENCY, label, legend="upper center", legend_columns=2)
+    return Panel(traces, FREQUENCY, label, legend="upper center", legend_columns=2, legend_size=7)
 
 
 def pairs(start: np.ndarray, end: np.ndarray, label: str, **heat: Any) -> Panel:

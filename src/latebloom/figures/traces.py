@@ -128,7 +128,7 @@ class Heat:
 
     `contours` are levels drawn as lines of the role; `smooth` shades between the points. With `bar` a scale beside the
     panel, named by the label, tells the values. A `backdrop` only says where one is: it is not part of the data. A
-    surface has x and y of z's shape, too, and is shaded by `by`, a value from 0 (dark) to 1 (light) per point.
+    surface has x and y of z's shape, too, and is shaded by `by`, a value from 0 (light) to 1 (dark) per point.
     """
 
     x: Any
@@ -140,8 +140,9 @@ class Heat:
     low: float | None = None
     high: float | None = None
     contours: Sequence[float] = ()
+    opacity: float = 0.9  # of the contours
     shaded: bool = True
-    colours: str = "sequential"  # sequential, diverging, pale
+    colours: str = "sequential"  # sequential, warm (beside a sequential one of another scale), diverging, pale
     smooth: bool = False
     bar: bool = False
     backdrop: bool = False
@@ -151,7 +152,7 @@ class Heat:
     kind = "heat"
 
     def __post_init__(self):
-        check_choice("colours of a heat map", self.colours, ("sequential", "diverging", "pale"))
+        check_choice("colours of a heat map", self.colours, ("sequential", "warm", "diverging", "pale"))
         for name in ("x", "y", "z"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), float))
         if self.x.ndim == 1 and self.z.shape != (len(self.y), len(self.x)):
@@ -230,6 +231,7 @@ class Panel:
     legend: str | tuple[float, float] | None = "best"
     legend_title: str = ""
     legend_columns: int = 1
+    legend_size: float = 6.0  # of its type, in points
     equal: bool = False  # one unit of x is as long as one of y
     grid: bool = True
     view: tuple[float, float] | None = None  # of a panel in space: elevation and azimuth in degrees

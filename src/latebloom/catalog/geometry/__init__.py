@@ -1,8 +1,8 @@
 """The Geometry of Grokking: Norm Minimization on the Zero-Loss Manifold, figure by figure."""
 
 from latebloom.catalog.base import entries_of
-from latebloom.catalog.geometry import fig1, fig2, fig3, fig4, joint_vs_isolated, thm4_9, thm4_13
+from latebloom.catalog.geometry import curved, isolated, joint, linear, neighbourhood
 
 PAPER = "Anonymous: The Geometry of Grokking: Norm Minimization on the Zero-Loss Manifold"
-MODULES = (fig1, fig2, fig3, fig4, thm4_9, thm4_13, joint_vs_isolated)
+MODULES = (linear, curved, isolated, neighbourhood, joint)
 ENTRIES = entries_of(*MODULES)

@@ -1,22 +1,22 @@
-"""What the toy figures share: the paper's loss, the closed forms of both phases, and where a path changes phase."""
+"""What the toy figures share: settings, the closed form of a linear model, and where a path changes phase."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import latebloom as lb
+from latebloom.catalog.base import Settings
+from latebloom.core.fields import count, number
+from latebloom.errors import InputError
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
     from latebloom.engine.training import TrainJob
 
-DECAY = 0.01  # the paper's λ in Figures 2 and 3, where it prints none: the smallest of Figure 1
-LEARNING_RATE = 0.01
-STEPS = 40_000  # slow time 2λt = 8: what is left of the slow phase is e^-8
-MEMORISED = 0.03  # above the floor that weight decay leaves: λ relative to the target, at most 0.01
+SETTLED = 0.05  # slow time after memorisation
 SCALE_NOTE = (
     "The paper's loss is the square without a half and its λ multiplies |w|²: the residual is entered times √2 and "
     "weight_decay = 2λ, so that losses, steps and times are the paper's."
@@ -24,26 +24,45 @@ SCALE_NOTE = (
 FREE_NOTE = "The paper prints neither λ, learning rate nor initial weights for this figure: those are ours."
 
 
-def toy_job(kind: str, init: tuple[float, ...]) -> TrainJob:
-    """Gradient descent on a toy model, small steps, the whole path recorded."""
-    from latebloom.probes.trajectory import Trajectory
-    from latebloom.problems.vector.toy_models import ToyModel
+class ToySettings(Settings):
+    """Gradient descent on a toy model by small steps, the whole path recorded."""
 
-    return lb.TrainJob(
-        ToyModel(kind, init=init),
-        lb.GradientDescent(LEARNING_RATE),
-        lb.L2(2 * DECAY),
-        steps=STEPS,
-        probes=[Trajectory()],
-        memorised_at=MEMORISED,
-        generalised_at=MEMORISED,
+    decay: float = number(default=0.01, above=0, note="λ, which multiplies |w|²: the smallest of Figure 1")
+    learning_rate: float = number(default=0.01, above=0, note="η")
+    steps: int = count(default=40_000, note="slow time 2λt = 8: what is left of the slow phase is e^-8")
+    memorised_at: float = number(
+        default=0.03, above=0, note="error of t1: above λ over the target, at most 0.01, which weight decay leaves"
     )
+
+    def job(self, kind: str, start: Sequence[float]) -> TrainJob:
+        """Training of one model from one start."""
+        return lb.TrainJob(
+            lb.problems.ToyModel(kind, init=start),
+            lb.GradientDescent(self.learning_rate),
+            lb.L2(2 * self.decay),
+            steps=self.steps,
+            probes=[lb.probes.Trajectory()],
+            memorised_at=self.memorised_at,
+            generalised_at=self.memorised_at,
+        )
+
+
+def starts_of(weights: Sequence[float], size: int) -> list[tuple[float, ...]]:
+    """Weights in a row as starts of `size` each."""
+    if not weights or len(weights) % size:
+        raise InputError(f"{len(weights)} initial weights are not whole starts of {size}: give {size} per start")
+    return [tuple(weights[place : place + size]) for place in range(0, len(weights), size)]
 
 
 def junction(run: Run) -> int:
     """The record at which a run has memorised; the last one if it never does."""
-    below = np.flatnonzero(run["train_error"] <= MEMORISED)
+    below = np.flatnonzero(run["train_error"] <= _threshold(run))
     return int(below[0]) if len(below) else len(run["train_error"]) - 1
+
+
+def _threshold(run: Run) -> float:
+    assert run.milestones.memorised is not None
+    return run.milestones.memorised.threshold
 
 
 def settled(run: Run) -> int:
@@ -51,13 +70,13 @@ def settled(run: Run) -> int:
 
     That is time 2.5: at a curvature of 2 or more, what the threshold left of memorising is down by e^-5.
     """
-    return int(np.searchsorted(run["slow_time"], run["slow_time"][junction(run)] + 0.05))
+    return int(np.searchsorted(run["slow_time"], run["slow_time"][junction(run)] + SETTLED))
 
 
 def memorised_at(runs: Mapping[str, Run]) -> float:
     """The latest memorisation among runs, in slow time 2λt; infinite if one never does."""
     times = [run["slow_time"][junction(run)] for run in runs.values()]
-    return float(max(times)) if all(run["train_error"].min() <= MEMORISED for run in runs.values()) else np.inf
+    return float(max(times)) if all(run["train_error"].min() <= _threshold(run) for run in runs.values()) else np.inf
 
 
 def bend(points: np.ndarray) -> float:
