@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from latebloom.catalog import beyond_l2, dichotomy, geometry, riemannian
 from latebloom.catalog.base import Claim, Entry, Evidence, Measured, Settings, Study
-from latebloom.catalog.old_base import Experiment, to_entry
 from latebloom.errors import unknown_name
 
 # What the prefixes of the ids stand for.
@@ -18,9 +17,7 @@ PAPERS = {
 }
 
 ENTRIES: dict[str, Entry] = {
-    entry.id: entry
-    for one in (*beyond_l2.ENTRIES, *riemannian.ENTRIES, *geometry.ENTRIES, *dichotomy.ENTRIES)
-    for entry in [to_entry(one) if isinstance(one, Experiment) else one]
+    entry.id: entry for paper in (beyond_l2, riemannian, geometry, dichotomy) for entry in paper.ENTRIES
 }
 
 

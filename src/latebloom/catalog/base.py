@@ -372,9 +372,4 @@ def claim_of(*entries: Entry) -> Callable[..., Callable[[F], F]]:
 
 def entries_of(*modules: Any) -> tuple[Entry, ...]:
     """The entries that modules declare, in their order."""
-    return tuple(
-        value
-        for module in modules
-        for name, value in vars(module).items()
-        if isinstance(value, Entry) or name == "EXPERIMENT"
-    )
+    return tuple(value for module in modules for value in vars(module).values() if isinstance(value, Entry))

@@ -101,18 +101,6 @@ def completion(seed: int, **problem: Any) -> MatrixCompletion:
         return lb.problems.MatrixCompletion(seed=seed, **problem)
 
 
-def matrix_problem(evidence: Any, name: str) -> AbstractMatrix:
-    """The problem that a run was made on."""
-    problem = evidence.jobs[name].problem
-    assert isinstance(problem, lb.problems.AbstractMatrix)
-    return problem
-
-
-def truth_of(evidence: Any, name: str) -> np.ndarray:
-    """The planted matrix of a run's problem."""
-    return np.asarray(matrix_problem(evidence, name).truth)
-
-
 @lru_cache(maxsize=256)  # several claims and the figure ask for the same draw
 def oracle(problem: AbstractMatrix) -> NuclearResult:
     """The minimum nuclear-norm interpolator of a draw."""

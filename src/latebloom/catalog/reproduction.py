@@ -145,14 +145,9 @@ def _save(entry: Entry, evidence: Evidence, out: Path) -> list[Path]:
     from importlib.metadata import version
 
     name = file_name(entry, evidence.settings)
-    figure: Any = entry.draw(evidence)
-    if not isinstance(figure, figures.Figure):
-        from latebloom.figures.old.files import save_canvas
-
-        return save_canvas(figure, out, name)
     ids = " ".join(run_key(run.configuration) for run in evidence.runs.values())
     told = {"title": f"{entry.id}: {entry.title}", "settings": evidence.settings.text, "runs": ids}
-    return figures.save(figure, out, name, told | {"software": f"latebloom {version('latebloom')}"})
+    return figures.save(entry.draw(evidence), out, name, told | {"software": f"latebloom {version('latebloom')}"})
 
 
 def file_name(entry: Entry, settings: Settings) -> str:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from typing import Any
 
 PAGE = 6.75  # inches, both columns of a paper
 
@@ -46,15 +42,6 @@ def style() -> Iterator[None]:
 
     with mpl.rc_context(SETTINGS | {"axes.prop_cycle": cycler(color=CYCLE)}):  # type: ignore[arg-type]
         yield
-
-
-def canvas(rows: int = 1, columns: int = 1, *, width: float = PAGE, height: float = 2.2) -> tuple[Figure, list[Axes]]:
-    """A figure of `rows` by `columns` panels, each `height` inches high, and the panels in reading order."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False)
-    return figure, list(panels.ravel())
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:

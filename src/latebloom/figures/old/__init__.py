@@ -1,1 +1,0 @@
-"""Panels drawn on the axes of Matplotlib, for the entries that are not data yet."""
