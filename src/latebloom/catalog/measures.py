@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +14,8 @@ from latebloom.catalog.base import Evidence
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
     from latebloom.flows import SlowPath
-    from latebloom.oracles import NuclearResult
     from latebloom.penalties import AbstractPenalty
-    from latebloom.problems import AbstractLinear, AbstractMatrix, MatrixCompletion
+    from latebloom.problems import AbstractLinear, MatrixCompletion
 
 ETAS = np.geomspace(1e-3, 1.0, 25)  # the precisions at which the delays of Theorems 3.1 and 3.4 are tried
 
@@ -99,9 +97,3 @@ def completion(seed: int, **problem: Any) -> MatrixCompletion:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
         return lb.problems.MatrixCompletion(seed=seed, **problem)
-
-
-@lru_cache(maxsize=256)  # several claims and the figure ask for the same draw
-def oracle(problem: AbstractMatrix) -> NuclearResult:
-    """The minimum nuclear-norm interpolator of a draw."""
-    return lb.oracles.min_nuclear_norm(problem)
