@@ -78,11 +78,3 @@ def test_a_missing_number_never_holds(bound):
 
 def test_what_is_not_finite_is_null_in_json():
     assert plain({"a": [float("nan"), 1.0, float("inf")]}) == {"a": [None, 1.0, None]}
-
-
-def test_the_jobs_of_settings_are_the_same_every_time():
-    for entry in catalog.ENTRIES.values():
-        first, second = (entry.jobs(entry.settings) for _ in range(2))
-        assert {name: job.configuration() for name, job in first.items()} == {
-            name: job.configuration() for name, job in second.items()
-        }
