@@ -1,6 +1,6 @@
 """The texts that identify records in the store: whoever changes one orphans what users have stored under it.
 
-`texts.json` holds them; `python tests/engine/test_texts.py` writes it anew, for a change that is meant.
+`texts.json` holds them; `python tests/core/test_texts.py` writes it anew, for a change that is meant.
 """
 
 from __future__ import annotations
