@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import CURVE_RATE, curve, sparse
+from cases import CURVE_RATE, curve
 from plain import RATE, first_below, stable_below
 
 import latebloom as lb
 from latebloom.engine.run import Run
-from latebloom.errors import InputError
 
 # level, amplitude, frequency, tilt of the test error against the step; threshold; steps
 CURVES = {
@@ -102,8 +101,3 @@ def test_without_a_test_there_is_no_generalisation():
     assert run.milestones.sharpness is None
     assert not run.milestones.memorised.censored
     assert np.isnan(run["test_error"]).all()
-
-
-def test_thresholds_are_positive():
-    with pytest.raises(InputError, match=r"memorised_at=0 is not allowed: .* must be .*above 0"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, memorised_at=0)

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.errors import CapabilityError, InputError
-from latebloom.problems.base import AbstractProblem
 
 RATE, NOISE, STEPS = 2e-3, 0.7, 60
 
@@ -113,32 +111,3 @@ def test_label_scales():
     ]
     scales = [np.sqrt(2 / 5), 6**-0.5, lb.problems.ReluRegression().samples ** -0.5, np.sqrt(2 / 18), 1.0]
     assert [case.label_scale for case in cases] == pytest.approx(scales)
-
-
-def test_refusals():
-    class Mute(AbstractProblem):
-        def init(self):
-            return jnp.zeros(1)
-
-        loss = train_error = test_error = lambda self, params: jnp.zeros(())
-
-    with pytest.raises(CapabilityError, match="LabelNoise needs a least-squares problem"):
-        lb.LabelNoise(0.1).check(Mute(), None)
-    for wrong, message in (
-        ({"learning_rate": 0.0}, "learning_rate=0.0"),
-        ({"noise": -1.0}, "noise=-1.0 is not allowed: noise must be finite and at least 0"),
-        ({"batch": "two"}, "unknown batch 'two'"),
-        ({"seed": -1}, "seed=-1"),
-    ):
-        with pytest.raises(InputError, match=message):
-            lb.LabelNoise(**({"learning_rate": 0.1} | wrong))
-
-
-def test_weighted_l2_refuses_weights_that_do_not_fit():
-    with pytest.raises(InputError, match="weights has shape"):
-        lb.WeightedL2(1.0, [1.0, 2.0, 3.0]).check(jnp.zeros((2, 4)))
-    with pytest.raises(InputError, match="weights has shape"):
-        lb.WeightedL2(1.0, [1.0]).check({"a": jnp.zeros(1), "b": jnp.zeros(1)})
-    with pytest.raises(InputError, match="negative entry, -2"):
-        lb.WeightedL2(1.0, [1.0, -2.0])
-    lb.WeightedL2(1.0, [1.0, 2.0]).check(jnp.zeros((3, 2)))

@@ -11,7 +11,6 @@ import pytest
 
 import latebloom as lb
 from latebloom.engine import milestones
-from latebloom.errors import CapabilityError, InputError
 from latebloom.probes import TrainLogLoss
 from latebloom.problems import DiagonalClassifier, LabelledPoints, SparseSigns
 
@@ -134,16 +133,3 @@ def test_plots_against_the_logarithm_of_time(late):
         assert axis.get_xlabel() == r"$\log t$"
         assert axis.get_xlim()[0] == 1
     np.testing.assert_array_equal(left.lines[0].get_xdata(), run["log_time"])
-
-
-def test_refusals():
-    with pytest.raises(CapabilityError, match="needs a problem that gives the logarithm of its loss; SparseRecovery"):
-        lb.train(lb.problems.SparseRecovery(), lb.LogLossDescent(0.1), steps=1)
-    with pytest.raises(CapabilityError, match="leave the penalty out"):
-        lb.train(one_point(), lb.LogLossDescent(0.1), lb.L2(1e-3), steps=1)
-    with pytest.raises(CapabilityError, match="gives no logarithm of its loss"):
-        lb.problems.SparseRecovery().log_loss(jnp.zeros(3))
-    with pytest.raises(InputError, match="learning_rate=0 is not allowed"):
-        lb.LogLossDescent(0)
-    with pytest.raises(CapabilityError, match="TrainLogLoss needs"):
-        TrainLogLoss().check(lb.problems.SparseRecovery(), None)

@@ -8,15 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import BROUGHT_ENTRIES, completion, sensing
+from cases import completion, sensing
 from plain import by_hand, iterates, moved, polar, same_run, shrink_singular_values
 
 import latebloom as lb
-from latebloom.errors import CapabilityError, InputError, LatebloomWarning
-from latebloom.problems import (
-    MatrixRegression,
-    ObservedEntries,
-)
+from latebloom.errors import CapabilityError, LatebloomWarning
 
 STRENGTH, RATE = 3e-2, 0.1
 STEPS = 30
@@ -143,54 +139,6 @@ def test_other_entries_and_other_numbers_of_them_compile_nothing(alone, compiles
         run = lb.train(completion(observed=27, seed=6, rank=3), lb.GradientDescent(0.2), lb.NuclearNorm(0.1), steps=9)
     assert count() == 0
     assert run["step"][-1] == 9
-
-
-def test_entries_of_your_own_are_the_same_problem(alone):
-    """Rung 2: completion by hand from the planted one's entries is the same problem to the last bit."""
-    planted = alone[0][0]
-    own = ObservedEntries((6, 5), planted.entries, planted.targets, truth=planted.truth, init_scale=0.1, seed=1)
-    mask = ObservedEntries((6, 5), np.asarray(planted.mask) > 0, planted.targets, truth=planted.truth, seed=1)
-    for problem in (own, mask):
-        np.testing.assert_array_equal(problem.values, planted.values)
-        np.testing.assert_array_equal(problem.mask, planted.mask)
-    np.testing.assert_array_equal(own.init(), planted.init())
-    params = moved(planted.init())
-    assert float(own.loss(params)) == float(planted.loss(params))
-    np.testing.assert_array_equal(own.gradient(params), planted.gradient(params))
-
-
-def test_the_order_of_the_entries_does_not_matter():
-    entries = BROUGHT_ENTRIES.entries
-    shuffled = np.random.default_rng(0).permutation(len(entries))
-    other = ObservedEntries((3, 4), entries[shuffled], BROUGHT_ENTRIES.targets[shuffled])
-    np.testing.assert_array_equal(other.values, BROUGHT_ENTRIES.values)
-
-
-def test_measurements_of_your_own_are_the_same_problem():
-    planted = sensing(width=3, init_scale=0.5)
-    own = MatrixRegression(
-        np.asarray(planted.design).reshape(20, 6, 5),
-        planted.targets,
-        truth=planted.truth,
-        width=3,
-        init_scale=0.5,
-        seed=1,
-    )
-    params = planted.init()
-    jax.tree.map(np.testing.assert_array_equal, own.init(), params)
-    assert float(own.loss(params)) == float(planted.loss(params))
-    jax.tree.map(np.testing.assert_array_equal, own.gradient(params), planted.gradient(params))
-
-
-def test_without_a_truth_there_is_no_test():
-    for problem in (
-        ObservedEntries((2, 2), np.eye(2, dtype=bool), [1.0, 2.0]),
-        MatrixRegression(np.ones((1, 2, 2)), [1.0]),
-    ):
-        assert not problem.has_test
-        assert np.isnan(problem.test_error(problem.init()))
-        with pytest.raises(InputError, match="stop_at='generalised' needs a test measure"):
-            lb.train(problem, lb.GradientDescent(RATE), steps=1, stop_at="generalised")
 
 
 def test_the_stable_learning_rate_of_a_completion_is_two():

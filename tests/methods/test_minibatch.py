@@ -9,10 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import sparse
 
 import latebloom as lb
-from latebloom.errors import CapabilityError, InputError
 from latebloom.methods import AbstractMethod
 from latebloom.methods.minibatch import shuffled
 from latebloom.problems import EmbeddingMLP
@@ -79,24 +77,3 @@ def test_runs_repeat_to_the_bit_alone_and_in_a_batch(compiles):
     assert not np.array_equal(alone[0]["train_loss"], alone[1]["train_loss"])
     assert alone[0].columns["time"][-1] == pytest.approx(100 * 1e-2)
     assert alone[0].configuration["dynamics"]["method"].startswith("minibatch[method=optax[optimiser=adam")
-
-
-def test_refusals():
-    problem = network()
-    for method, message in (
-        (lb.Minibatch(ADAM, 74), "size=74 is not allowed: EmbeddingMLP has 73 training rows; use at most 73"),
-        (lb.Minibatch(lb.ProjectedSubgradient(0.1), 8), "ProjectedSubgradient needs a problem that is linear"),
-    ):
-        with pytest.raises((InputError, CapabilityError), match=message):
-            lb.train(problem, method, lb.L1(1e-3), steps=1)
-    with pytest.raises(CapabilityError, match="a mean over training rows; SparseRecovery is not: use the method"):
-        lb.train(sparse(), lb.Minibatch(ADAM, 4), steps=1)
-    with pytest.raises(CapabilityError, match="LogLossDescent needs all rows at once: use it without Minibatch"):
-        lb.train(
-            lb.problems.ModularClassifier(5, 8, train_share=0.9), lb.Minibatch(lb.LogLossDescent(0.03), 4), steps=1
-        )
-    for wrong in ("adam", lb.Minibatch(ADAM, 4)):
-        with pytest.raises(InputError, match="Minibatch wraps a method"):
-            lb.Minibatch(wrong, 4)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="size=0 is not allowed"):
-        lb.Minibatch(ADAM, 0)

@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import completion, sparse
+from cases import completion
 from plain import polar, shrink_singular_values
 
 import latebloom as lb
-from latebloom.errors import CapabilityError
 from latebloom.penalties.nuclear_norm import RANK_TOLERANCE, WRITTEN_OUT
 
 value_of = jax.jit(lambda penalty, params: penalty.value(params))
@@ -213,35 +212,10 @@ def test_on_parts_leaves_the_other_layers_alone():
     np.testing.assert_array_equal(prox_of(penalty, params, 0.5)["A1"], params["A1"])
 
 
-@pytest.mark.parametrize(
-    ("params", "where"),
-    [
-        (jnp.ones(3), r"the parameter has shape \(3,\)"),
-        (jnp.ones((2, 2, 2)), r"the parameter has shape \(2, 2, 2\)"),
-        (jnp.ones(()), r"the parameter has shape \(\)"),
-        ({"weights": jnp.ones((2, 2)), "bias": jnp.ones(2)}, r"\['bias'\] has shape \(2,\)"),
-    ],
-    ids=["vector", "tensor", "number", "part"],
-)
-@pytest.mark.parametrize("wrapped", [False, True], ids=["alone", "in a sum"])
-def test_it_needs_matrices(params, where, wrapped):
-    penalty = lb.L2(0.1) + lb.NuclearNorm(0.5) if wrapped else lb.NuclearNorm(0.5)
-    message = rf"^NuclearNorm\(strength=0.5\) needs matrices; {where}: use OnParts\(NuclearNorm\(…\), 'name'\) on"
-    with pytest.raises(CapabilityError, match=message):
-        penalty.check(params)
-
-
-def test_a_vector_is_refused_before_anything_runs():
-    with pytest.raises(CapabilityError, match=r"needs matrices; the parameter has shape \(20,\)"):
-        lb.train(sparse(), lb.GradientDescent(0.1), lb.NuclearNorm(1e-3), steps=10)
-
-
 def test_matrices_and_named_matrices_are_taken():
     params = {"weights": jnp.ones((2, 2)), "bias": jnp.ones(2)}
     lb.NuclearNorm(0.5).check(params["weights"])
     lb.OnParts(lb.NuclearNorm(0.5), "weights").check(params)
-    with pytest.raises(CapabilityError, match=r"\['bias'\] has shape \(2,\)"):
-        lb.OnParts(lb.NuclearNorm(0.5), "weights", "bias").check(params)
 
 
 @pytest.mark.parametrize("smallest", [0.5, 1e-2, 1e-4, 0.0])

@@ -10,10 +10,9 @@ import pytest
 
 import latebloom as lb
 from latebloom.engine.diagnosis import unhealthy
-from latebloom.errors import CapabilityError, UnknownNameError
 from latebloom.probes import SoftmaxCollapse, ZeroSumDefect
 from latebloom.probes.health import DEFECT
-from latebloom.problems import DiagonalClassifier, LabelledPoints, ModularClassifier, ModularNet
+from latebloom.problems import ModularClassifier
 from latebloom.problems.classifier import AbstractLabelled
 
 ROWS, CLASSES = 4, 3
@@ -98,12 +97,3 @@ def test_the_network_is_sound_in_both_forms():
         probe = ZeroSumDefect(of)
         probe.check(problem, None)
         assert float(jax.jit(lambda params, probe=probe: probe.measure(problem, None, params))(far)) < 1e-13
-
-
-def test_refusals():
-    with pytest.raises(UnknownNameError, match="Known: log_loss, loss"):
-        ZeroSumDefect("hinge")
-    with pytest.raises(CapabilityError, match="has none"):
-        SoftmaxCollapse().check(DiagonalClassifier(LabelledPoints([[1.0]], [1])), None)
-    with pytest.raises(CapabilityError, match="logarithm of its loss; ModularNet does not"):
-        ZeroSumDefect("log_loss").check(ModularNet(5, 16), None)

@@ -1,4 +1,6 @@
-"""Networks that classify rows: minibatches of any of them."""
+"""Right answers as shares of rows: all of them is 1 and none is 0, compiled or not; and minibatches that learn."""
+
+from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
@@ -6,42 +8,32 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.problems import EmbeddingMLP, ImageClassifier, ModularClassifier
-
-NETWORKS = {
-    "modular": lambda: ModularClassifier(11, 24, init_scale=2.0, seed=1),
-    "embedding": lambda: EmbeddingMLP(11, 24, dimension=8, precision="float64", seed=1),
-    "images": lambda: ImageClassifier(train=60, width=24, precision="float64", seed=1),
-    "images, squared": lambda: ImageClassifier(train=60, width=24, precision="float64", loss_kind="squared", seed=1),
-}
-
-
-@pytest.fixture(params=NETWORKS)
-def network(request):
-    return NETWORKS[request.param]()
-
-
-def test_the_gradient_on_rows_is_that_of_the_loss_on_them(network):
-    params, rows = network.init(), jnp.array([3, 1, 17, 8])
-    mine, autodiff = network.gradient_on(params, rows), jax.grad(network.loss_on)(params, rows)
-    for name, part in mine.items():
-        np.testing.assert_allclose(part, autodiff[name], rtol=1e-12, atol=1e-14)
-
-
-def test_the_mean_over_an_epoch_is_the_full_loss_and_gradient(network):
-    params, halves = network.init(), np.array_split(np.arange(network.rows), 2)
-    shares = [len(half) / network.rows for half in halves]
-    losses = [network.loss_on(params, half) for half in halves]
-    np.testing.assert_allclose(np.dot(shares, losses), network.loss(params), rtol=1e-12)
-    gradients = [network.gradient_on(params, half) for half in halves]
-    for name, whole in network.gradient(params).items():
-        parts = sum(share * gradient[name] for share, gradient in zip(shares, gradients, strict=True))
-        np.testing.assert_allclose(parts, whole, rtol=1e-11, atol=1e-14)
+from latebloom.problems import ModularClassifier
+from latebloom.problems.classifier import share
 
 
 def test_minibatches_of_the_relu_network_learn():
-    problem = NETWORKS["modular"]()
+    problem = ModularClassifier(11, 24, init_scale=2.0, seed=1)
     method = lb.Minibatch(lb.GradientDescent(0.5), 16)
     run = lb.train(problem, method, steps=2000, memorised_at=1e-9, progress=False)
     assert run.milestones.memorised.step is not None
     assert run["train_loss"][-1] < 0.1 * run["train_loss"][0]
+
+
+@pytest.mark.parametrize("rows", [1, 49, 98, 107, 3764, 60_000])
+def test_all_is_one_and_none_is_zero(rows):
+    compiled = jax.jit(lambda count: share(count, rows))
+    assert float(compiled(jnp.asarray(rows))) == 1.0
+    assert float(compiled(jnp.asarray(0))) == 0.0
+    assert np.isnan(share(jnp.asarray(0), 0))
+    assert float(compiled(jnp.asarray(rows // 2))) == pytest.approx(rows // 2 / rows, abs=1e-15)
+
+
+def test_accuracy_and_error_of_a_network_that_knows_every_training_pair():
+    problem = lb.problems.EmbeddingMLP(11, 32, dimension=16, train_share=49 / 121, seed=0)
+    assert problem.rows == 49  # 49 times the float 1/49 is less than 1
+    run = lb.train(
+        problem, lb.Optax("adam", learning_rate=1e-2), steps=300, probes=[lb.probes.TrainAccuracy()], memorised_at=1e-9
+    )
+    assert run.final["train_error"] == 0.0
+    assert run.final["train_accuracy"] == 1.0

@@ -8,10 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import sparse
 
 import latebloom as lb
-from latebloom.errors import CapabilityError, InputError, UnknownNameError
 from latebloom.problems import EmbeddingMLP
 from latebloom.problems.networks.embedding_mlp import COMBINATIONS
 
@@ -102,30 +100,6 @@ def test_scores_pair_by_pair():
     np.testing.assert_allclose(problem.test_loss(params), expected, rtol=1e-12)
 
 
-def test_gradient():
-    """JAX's derivative of the loss, on all rows and on some."""
-    problem, rows = network(biases=False), jnp.array([3, 1, 40])
-
-    @jax.jit
-    def gaps(params):
-        mine = problem.gradient(params), problem.gradient_on(params, rows)
-        theirs = jax.grad(problem.loss)(params), jax.grad(lambda w: problem.loss_on(w, rows))(params)
-        return jax.tree.map(lambda a, b: jnp.max(jnp.abs(a - b)), mine, theirs)
-
-    assert max(jax.tree.leaves(gaps(problem.init()))) < 1e-13
-
-
-@pytest.mark.parametrize("combination", COMBINATIONS)
-def test_scores_are_homogeneous_without_biases(combination):
-    problem = network(combination, biases=False)
-    assert problem.degree is not None
-    assert network(combination).degree is None
-    once, twice = jax.jit(lambda w: [problem.scores({k: s * v for k, v in w.items()}, "train") for s in (1, 2)])(
-        problem.init()
-    )
-    np.testing.assert_allclose(twice, 2**problem.degree * once, rtol=1e-12)
-
-
 def test_mirrored_pairs():
     """With one embedding (a, b) and (b, a) have one score, with two they do not; `unmirrored` finds the leak."""
     pairs = jnp.array(list(product(range(P), repeat=2)))
@@ -153,64 +127,6 @@ def test_start():
     assert np.array_equal(problem.pairs, other.pairs)
     assert not np.allclose(problem.init()["output"], other.init()["output"])
     assert not np.array_equal(problem.pairs, EmbeddingMLP(97, seed=5).pairs)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"dimension": 5, "combination": "matrix-product"}, "must be a square, e.g. 4 for matrices 2x2"),
-        ({"embeddings": 3}, "embeddings must be finite and at least 1 and at most 2"),
-        ({"biases": 1}, "biases must be true or false, got 1: write biases=True or biases=False"),
-        ({"width": 0}, "width must be finite and at least 1"),
-        ({"init_scale": -1.0}, "init_scale must be finite and at least 0"),
-        ({"train_share": 1.0}, "train_share must be finite and above 0 and below 1"),
-    ],
-)
-def test_bad_input(options, message):
-    with pytest.raises(InputError, match=message):
-        EmbeddingMLP(P, **options)
-
-
-def test_unknown_names_come_with_the_closest():
-    with pytest.raises(UnknownNameError, match="unknown combination 'hadamar': did you mean 'hadamard'"):
-        EmbeddingMLP(P, combination="hadamar")
-    with pytest.raises(UnknownNameError, match="unknown precision 'float16'"):
-        EmbeddingMLP(P, precision="float16")
-
-
-def test_probes_of_a_network():
-    """Rung 2: plain NumPy on the parameters of a short run, in which a penalty that is too strong wins."""
-    from latebloom.probes import FourierNorms, TestLoss, UnmirroredAccuracy, WeightNorm
-
-    problem = EmbeddingMLP(P, 8, dimension=4, embeddings=2, train_share=0.6)
-    kinds = [WeightNorm(kind, part) for kind in ("l1", "l2", "nuclear") for part in (None, "second_embedding")]
-    probes = [*kinds, TestLoss(), UnmirroredAccuracy(), FourierNorms("embedding"), FourierNorms("second_embedding")]
-    run = lb.train(problem, lb.Optax("adam", learning_rate=1e-2), lb.L1(1.0), steps=500, probes=probes)
-    weights = [run.params[name].astype(float) for name in problem.weights]
-    expected = {
-        "l1_norm_of_weights": sum(np.abs(w).sum() for w in weights),
-        "l2_norm_of_weights": np.sqrt(sum((w**2).sum() for w in weights)),
-        "nuclear_norm_of_weights": sum(np.linalg.norm(w, "nuc") for w in weights),
-        "nuclear_norm_of_second_embedding": np.linalg.norm(weights[1], "nuc"),
-        "test_loss": float(problem.test_loss(run.params)),
-    }
-    for name, value in expected.items():
-        assert run.final[name] == pytest.approx(value, rel=1e-4), name
-    wave = np.exp(-2j * np.pi * np.arange(P) / P) @ weights[1] / P
-    assert run["fourier_norms_of_second_embedding"][-1][0] == pytest.approx(np.linalg.norm(wave.real), rel=1e-3)
-    right = np.argmax(problem.scores(run.params, "test"), axis=1) == problem.test_labels
-    assert run.final["unmirrored_accuracy"] == pytest.approx(np.mean(right[np.asarray(problem.unmirrored)]))
-    assert (
-        "no lower than that of one answer for all rows: probably L1(strength=1) outweighs the loss"
-        in run.outcome.sentence
-    )
-    with pytest.raises(CapabilityError, match=r"WeightNorm.*needs matrices and SparseRecovery has none"):
-        lb.train(sparse(), lb.GradientDescent(0.1), steps=1, probes=[WeightNorm()])
-    with pytest.raises(UnknownNameError, match="did you mean 'embedding'"):
-        lb.train(problem, lb.GradientDescent(0.1), steps=1, probes=[WeightNorm("l1", "embeding")])
-    for probe in (TestLoss(), UnmirroredAccuracy()):
-        with pytest.raises(CapabilityError, match=rf"{type(probe).__name__} .*SparseRecovery has none"):
-            lb.train(sparse(), lb.GradientDescent(0.1), steps=1, probes=[probe])
 
 
 def test_coupled_and_decoupled_decay_are_two_things():

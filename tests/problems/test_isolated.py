@@ -6,68 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from cases import TanhNet, net
 
 import latebloom as lb
 from latebloom.catalog.geometry import printed
-from latebloom.errors import CapabilityError, InputError, UnknownNameError
-from latebloom.linalg.gram import lower_gram
-from latebloom.problems import AbstractLinearInSecond, FastPart, Isolated, ModularNet
+from latebloom.problems import FastPart, Isolated
 
 DECAYS = (0.0, 1e-3, 0.5)
 
 
-def net(**changes) -> ModularNet:
-    return ModularNet(**({"modulus": 7, "width": 24, "seed": 1} | changes))
-
-
-class TanhNet(AbstractLinearInSecond):
-    """A problem of one's own: tanh features, a bias among the first part, another weight, random targets."""
-
-    weight: float
-    targets: jax.Array
-
-    def __init__(self):
-        self.weight = 1.0
-        self.targets = jnp.asarray(np.random.default_rng(0).normal(size=(5, 2)))
-
-    def init(self):
-        random = np.random.default_rng(1)
-        first = {"kernel": jnp.asarray(random.normal(size=(3, 6))), "bias": jnp.asarray(random.normal(size=6))}
-        return {"first": first, "second": jnp.zeros((6, 2))}
-
-    def features(self, first):
-        inputs = np.random.default_rng(2).normal(size=(5, 3))
-        return jnp.tanh(inputs @ first["kernel"] + first["bias"])
-
-    def test_error(self, params):
-        return self.train_error(params)
-
-
 PROBLEMS = (pytest.param(net(), id="modular"), pytest.param(TanhNet(), id="tanh"))
-
-
-@pytest.mark.parametrize("weight_decay", DECAYS)
-@pytest.mark.parametrize("problem", PROBLEMS)
-def test_gradient_is_autodiff(problem, weight_decay):
-    """Rung 2: the pulled-back formula against JAX's derivative of R."""
-    isolated = Isolated(problem, weight_decay)
-    mine, theirs = isolated.gradient(isolated.init()), jax.grad(isolated.loss)(isolated.init())
-    for one, other in zip(jax.tree.leaves(mine), jax.tree.leaves(theirs), strict=True):
-        scale = np.abs(other).max()
-        np.testing.assert_allclose(one / scale, other / scale, atol=1e-10)
-
-
-@pytest.mark.parametrize("rows", [5, 300])
-def test_one_triangle_of_the_products_of_rows(rows):
-    """Rung 2: one block and two, against NumPy; the derivative is that of the whole matrix."""
-    features = jnp.asarray(np.random.default_rng(rows).normal(size=(rows, rows + 2)))
-    expected = np.asarray(features) @ np.asarray(features).T + 0.5 * np.eye(rows)
-    np.testing.assert_allclose(np.tril(lower_gram(features, 0.5)), np.tril(expected), rtol=1e-13, atol=1e-12)
-    volume = lambda gram: jnp.sum(jnp.log(jnp.diagonal(jax.scipy.linalg.cho_factor(gram, lower=True)[0])))  # noqa: E731
-    slopes = jax.grad(lambda h, ridge: volume(lower_gram(h, ridge)), argnums=(0, 1))(features, 0.5)
-    inverse = np.linalg.inv(expected)  # d log det(HHᵀ + ridge I) / 2
-    np.testing.assert_allclose(slopes[0], inverse @ np.asarray(features), rtol=1e-8, atol=1e-10)
-    assert slopes[1] == pytest.approx(np.trace(inverse) / 2)
 
 
 def test_a_draw_whose_matrix_lapack_calls_singular_is_no_crash():
@@ -182,14 +130,6 @@ def test_a_faster_part_is_a_larger_learning_rate_on_it():
     assert run.final["test_error"] == float(problem.test_error(params))
 
 
-def test_faster_keeps_loss_and_gradient_together():
-    faster = FastPart(net(), "second", 4.0)
-    params = jax.tree.map(lambda leaf: leaf + 0.1, faster.init())
-    mine, theirs = faster.gradient(params), jax.grad(faster.loss)(params)
-    for name in params:
-        np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-10, atol=1e-11)
-
-
 def test_an_infinitely_fast_second_part_is_the_isolated_dynamics():
     """Rung 2, SciPy's integrator: the gap to the isolated flow falls as 1/κ, so ten times the speed, a tenth of it."""
     from jax.flatten_util import ravel_pytree
@@ -216,27 +156,6 @@ def test_an_infinitely_fast_second_part_is_the_isolated_dynamics():
         first = end(faster, faster.decay(decay), start, until / decay)["first"]
         gaps.append(float(jnp.abs(first["kernel"] - limit["kernel"]).max()))
     assert 6 < gaps[0] / gaps[1] < 14
-
-
-@pytest.mark.parametrize(
-    ("build", "error", "message"),
-    [
-        (lambda: Isolated(net(width=10)), InputError, "10 hidden units cannot have it on 20 training samples"),
-        (lambda: Isolated(net(init_std=0.0)), InputError, "are dependent"),
-        (lambda: Isolated(net(), -1), InputError, "weight_decay=-1"),
-        (lambda: Isolated(lb.problems.SparseRecovery()), CapabilityError, "linear in its second part"),
-        (lambda: FastPart(lb.problems.SparseRecovery(), "second", 2), CapabilityError, "dictionary of parts"),
-        (lambda: FastPart(net(), "sekond", 2), UnknownNameError, "did you mean 'second'"),
-        (lambda: FastPart(net(), "second", 0), InputError, "speed=0 is not allowed"),
-        (lambda: FastPart("net", "second", 2), InputError, "takes a problem record"),
-        (lambda: net(second="one"), UnknownNameError, "Known: interpolating, zero"),
-        (lambda: net(train_share=0.01), InputError, "is 0 rows"),
-        (lambda: net(modulus=1), InputError, "modulus=1 is not allowed"),
-    ],
-)
-def test_refusals(build, error, message):
-    with pytest.raises(error, match=message):
-        build()
 
 
 def test_a_ridge_makes_up_for_narrow_features():

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from latebloom.errors import InputError
-from latebloom.problems.losses import LOSSES, log_softplus, loss_of_margin
+from latebloom.problems.losses import LOSSES, log_softplus
 
 MARGINS = (-1e4, -800.0, -30.0, -1.0, -1e-9, 0.0, 1e-9, 0.5, 11.0, 12.0, 30.0, 36.0, 800.0, 1e4)
 
@@ -90,11 +89,6 @@ def test_the_logarithm_can_be_differentiated_everywhere():
     slopes = jax.vmap(jax.grad(log_softplus))(jnp.array([-1e4, -20.0, 0.0, 20.0, 1e4]))
     assert np.isfinite(slopes).all()
     np.testing.assert_allclose(np.asarray(slopes)[[0, -1]], [1.0, 1e-4], rtol=1e-9)
-
-
-def test_an_unknown_loss_is_refused():
-    with pytest.raises(InputError, match="unknown loss 'hinge'"):
-        loss_of_margin("hinge")
 
 
 def test_closed_form_slope_of_log_softplus():

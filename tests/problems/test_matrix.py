@@ -1,4 +1,4 @@
-"""Matrix completion and sensing: planted truths, measurements, parametrisations, gradients, the text."""
+"""Matrix completion and sensing: planted truths, measurements, parametrisations, data of one's own."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import warnings
 import jax
 import numpy as np
 import pytest
-from cases import BROUGHT_MEASUREMENTS, MATRIX_PROBLEMS, completion, sensing
+from cases import BROUGHT_ENTRIES, BROUGHT_MEASUREMENTS, MATRIX_PROBLEMS, completion, sensing
 from plain import as_matrix, by_hand, moved
 
 import latebloom as lb
-from latebloom.core.record import parse
-from latebloom.linalg.planted import TRUTHS, completed, low_rank_factors
+from latebloom.linalg.planted import TRUTHS
 from latebloom.problems import (
-    AbstractEntries,
     Factorisation,
+    MatrixRegression,
     MatrixSensing,
+    ObservedEntries,
     UnobservedWarning,
 )
 from latebloom.problems.matrix.base import check_shape
@@ -25,35 +25,7 @@ CASES = pytest.mark.parametrize("case", MATRIX_PROBLEMS, ids=str)
 DATA = {"completion": ("truth", "mask", "values"), "sensing": ("truth", "design", "targets")}
 
 
-def planted(*args, **options):
-    """The matrix that the drawn factors stand for, which must be its singular value decomposition."""
-    u, sigma, v = low_rank_factors(*args, **options)
-    for frame in (u, v):
-        np.testing.assert_allclose(frame.T @ frame, np.eye(len(sigma)), rtol=0, atol=1e-14)
-    assert (np.diff(sigma) <= 0).all()
-    return (u * sigma) @ v.T
-
-
 # The planted truth
-
-
-@pytest.mark.parametrize("shape", [(6, 5), (5, 6), (7, 7)], ids=str)
-@pytest.mark.parametrize("rank", [1, 2, 5])
-@pytest.mark.parametrize("norm", [1.0, 30.0])
-def test_an_orthogonal_truth_has_equal_singular_values(shape, rank, norm):
-    sizes = np.linalg.svd(planted(shape, rank, norm=norm, seed=3), compute_uv=False)
-    expected = np.where(np.arange(min(shape)) < rank, norm / np.sqrt(rank), 0.0)
-    np.testing.assert_allclose(sizes, expected, rtol=0, atol=1e-14 * norm)
-
-
-@pytest.mark.parametrize("shape", [(6, 5), (5, 6), (7, 7)], ids=str)
-@pytest.mark.parametrize("rank", [1, 2, 5])
-def test_a_gaussian_truth_has_its_rank_and_norm(shape, rank):
-    truth = planted(shape, rank, "gaussian", norm=3.0, seed=3)
-    sizes = np.linalg.svd(truth, compute_uv=False)
-    assert np.linalg.matrix_rank(truth) == rank
-    assert np.linalg.norm(truth) == pytest.approx(3, rel=1e-14)
-    assert rank == 1 or sizes[0] > 1.05 * sizes[rank - 1]  # not the orthogonal model
 
 
 @pytest.mark.parametrize("kind", TRUTHS)
@@ -71,43 +43,17 @@ def test_a_symmetric_truth_is_positive_semidefinite(kind, form):
         assert np.linalg.norm(truth) == pytest.approx(2, rel=1e-14)
 
 
-def test_a_completed_basis_begins_with_what_was_given():
-    u, _, _ = low_rank_factors((6, 5), 2, seed=3)
-    basis = completed(u, np.random.default_rng(0))
-    np.testing.assert_allclose(basis.T @ basis, np.eye(6), rtol=0, atol=1e-14)
-    np.testing.assert_allclose(basis[:, :2], u, rtol=0, atol=1e-14)
-
-
-def test_singular_vectors_are_uniform():
-    """Of 400 draws the mean of `u uᵀ` is I/n, entries of variance below 2/n²: 5 sigma of 400 draws."""
-    draws = [np.asarray(planted((4, 3), 1, seed=seed)) for seed in range(400)]
-    left = np.mean([draw @ draw.T for draw in draws], axis=0)
-    np.testing.assert_allclose(left, np.eye(4) / 4, rtol=0, atol=5 * np.sqrt(2 / 16 / 400))
-    np.testing.assert_allclose(np.mean(draws, axis=0), 0, atol=5 * np.sqrt(1 / 12 / 400))
-
-
 # The measurements
 
 
 @CASES
-def test_residuals_targets_and_design_agree(case):
-    """The dense design measures the matrix row by row; entries have a residual of zero where nothing is observed."""
+def test_the_matrix_is_made_of_its_layers(case):
+    """Rung 2, NumPy; the design has a column for each of its entries."""
     problem = case.problem
     params = moved(problem.init())
-    matrix, design = as_matrix(problem, params), np.asarray(problem.design)
+    matrix = as_matrix(problem, params)
     np.testing.assert_allclose(problem.end_to_end(params), matrix, rtol=1e-13, atol=1e-14)
-    expected = design @ matrix.ravel() - np.asarray(problem.targets)
-    found = np.asarray(problem.residuals(params))
-    if isinstance(problem, AbstractEntries):
-        seen = np.asarray(problem.mask).ravel() > 0
-        assert (found[~seen] == 0).all()
-        found = found[seen]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
-    assert design.shape == (len(problem.targets), matrix.size)
-    size = np.linalg.norm(problem.targets)
-    assert float(problem.train_error(params)) == pytest.approx(np.linalg.norm(expected) / size, rel=1e-12)
-    gap = np.linalg.norm(matrix - problem.truth) / np.linalg.norm(problem.truth)
-    assert float(problem.test_error(params)) == pytest.approx(gap, rel=1e-13)
+    assert np.asarray(problem.design).shape == (len(problem.targets), matrix.size)
 
 
 @CASES
@@ -329,50 +275,7 @@ def test_gradient_is_the_product_rule(case):
     jax.tree.map(lambda f, e: np.testing.assert_allclose(f, e, rtol=1e-12, atol=1e-13), found, expected)
 
 
-@CASES
-def test_gradient_is_that_of_finite_differences(case):
-    """Rung 2: central differences of the NumPy loss at 1e-5; error 1e-10 of the third derivative plus 1e-11."""
-    problem = case.problem
-    design, targets = np.asarray(problem.design), np.asarray(problem.targets)
-
-    def loss(params) -> float:
-        return 0.5 * float(np.sum((design @ as_matrix(problem, params).ravel() - targets) ** 2))
-
-    params = moved(problem.init())
-    leaves, structure = jax.tree.flatten(params)
-    for number, slope in enumerate(jax.tree.leaves(problem.gradient(params))):
-        for entry in np.ndindex(*slope.shape):
-            ends = []
-            for h in (1e-5, -1e-5):
-                changed = [np.array(leaf) for leaf in leaves]
-                changed[number][entry] += h
-                ends.append(loss(structure.unflatten(changed)))
-            assert float(slope[entry]) == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-8)
-
-
 # The text
-
-
-@pytest.mark.parametrize(
-    "problem",
-    [
-        completion(),
-        completion(width=3, coherence=1 / 3, init_scale=0.1 + 0.2, basis="random", truth_kind="gaussian"),
-        completion(shape=(4, 4), observed=16, form="symmetric", seed=2**60 + 1),
-        sensing(),
-        sensing(shape=(1, 7), rank=1, sensing="gaussian", normalise="printed"),
-        sensing(width=3, coherence=1 / 3, init_scale=0.1 + 0.2, signal_to_noise=1e8, truth_kind="gaussian"),
-        sensing(depth=3, init_kind="identity", init_scale=0.0, seed=2**60 + 1),
-        sensing(shape=5, form="difference", width=2),
-    ],
-    ids=["completion", "completion with numbers", "symmetric", "sensing", "one row", "numbers", "deep", "difference"],
-)
-def test_text_is_read_back(problem):
-    again = parse(problem.text, lb.problems.TABLE, "problem")
-    assert again == problem
-    assert again.parameters() == problem.parameters()
-    assert (again.shape, again.depth, again.width) == (problem.shape, problem.depth, problem.width)
-    jax.tree.map(np.testing.assert_array_equal, jax.tree.leaves(again), jax.tree.leaves(problem))
 
 
 @pytest.mark.parametrize("text", ["6x5", "(6 5)", "(6, 5)", "6 5", " 6 x 5 "])
@@ -387,3 +290,49 @@ def test_the_same_matrix_parametrised_otherwise_is_another_problem():
     assert len(texts) == 5
     assert sensing(depth=2) == sensing(width=5) == sensing(depth=2, width=5)
     assert MatrixSensing(shape="6x5") == MatrixSensing(shape=(6, 5))
+
+
+def test_entries_of_your_own_are_the_same_problem():
+    """Rung 2: completion by hand from the planted one's entries is the same problem to the last bit."""
+    planted = completion(seed=1, observed=24, rank=2, init_scale=0.1)
+    own = ObservedEntries((6, 5), planted.entries, planted.targets, truth=planted.truth, init_scale=0.1, seed=1)
+    mask = ObservedEntries((6, 5), np.asarray(planted.mask) > 0, planted.targets, truth=planted.truth, seed=1)
+    for problem in (own, mask):
+        np.testing.assert_array_equal(problem.values, planted.values)
+        np.testing.assert_array_equal(problem.mask, planted.mask)
+    np.testing.assert_array_equal(own.init(), planted.init())
+    params = moved(planted.init())
+    assert float(own.loss(params)) == float(planted.loss(params))
+    np.testing.assert_array_equal(own.gradient(params), planted.gradient(params))
+
+
+def test_the_order_of_the_entries_does_not_matter():
+    entries = BROUGHT_ENTRIES.entries
+    shuffled = np.random.default_rng(0).permutation(len(entries))
+    other = ObservedEntries((3, 4), entries[shuffled], BROUGHT_ENTRIES.targets[shuffled])
+    np.testing.assert_array_equal(other.values, BROUGHT_ENTRIES.values)
+
+
+def test_measurements_of_your_own_are_the_same_problem():
+    planted = sensing(width=3, init_scale=0.5)
+    own = MatrixRegression(
+        np.asarray(planted.design).reshape(20, 6, 5),
+        planted.targets,
+        truth=planted.truth,
+        width=3,
+        init_scale=0.5,
+        seed=1,
+    )
+    params = planted.init()
+    jax.tree.map(np.testing.assert_array_equal, own.init(), params)
+    assert float(own.loss(params)) == float(planted.loss(params))
+    jax.tree.map(np.testing.assert_array_equal, own.gradient(params), planted.gradient(params))
+
+
+def test_without_a_truth_there_is_no_test():
+    for problem in (
+        ObservedEntries((2, 2), np.eye(2, dtype=bool), [1.0, 2.0]),
+        MatrixRegression(np.ones((1, 2, 2)), [1.0]),
+    ):
+        assert not problem.has_test
+        assert np.isnan(problem.test_error(problem.init()))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.errors import InputError
 
 
 def test_the_table_and_what_is_observed():
@@ -20,25 +17,6 @@ def test_the_table_and_what_is_observed():
     assert int(problem.mask.sum()) == 470
     mean = np.mean(truth[np.asarray(problem.mask) > 0] ** 2)
     assert float(problem.loss(problem.init())) == pytest.approx(mean, rel=1e-12)  # the output is zero at the start
-
-
-def test_an_unobserved_row_is_named():
-    with pytest.warns(lb.problems.UnobservedWarning, match="never observed"):
-        lb.problems.MultiplicationTable(30, 0.02, seed=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        lb.problems.MultiplicationTable(10, 0.9)  # row 0 may lack observations: it is zero anyway
-
-
-def test_observing_only_the_zero_of_a_row_is_observing_nothing():
-    seeds = range(40)
-    for seed in seeds:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            problem = lb.problems.MultiplicationTable(6, 0.25, seed=seed)
-        mask = np.asarray(problem.mask) > 0
-        useful = (mask | mask.T)[1:, 1:].any(axis=1)
-        assert bool(caught) == (not useful.all())
 
 
 def test_steps_are_those_of_numpy():
@@ -54,42 +32,3 @@ def test_steps_are_those_of_numpy():
     run = lb.train(problem, lb.GradientDescent(rate), lb.L2(decay), steps=steps)
     assert np.allclose(run.params["U"], u, rtol=1e-10, atol=1e-12)
     assert np.allclose(run.params["V"], v, rtol=1e-10, atol=1e-12)
-
-
-def test_fill_in_is_zero_for_the_observed_table_and_one_for_the_truth():
-    problem = lb.problems.MultiplicationTable(6, 0.7, form="product", depth=1, init_kind="zeros")
-    probe = lb.probes.FillIn()
-    assert float(probe.measure(problem, None, problem.values)) == 0
-    unseen = np.asarray(problem.truth)[np.asarray(problem.mask) == 0].max()
-    expected = unseen / np.asarray(problem.values).max()
-    assert float(probe.measure(problem, None, problem.truth)) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"size": 1}, "size=1 is not allowed"),
-        ({"fraction": 0.0}, "fraction=0.0 is not allowed"),
-        ({"fraction": 1.5}, "fraction=1.5 is not allowed"),
-        ({"size": 3, "fraction": 0.01}, "fraction=0.01 of the 9 entries is none"),
-        ({"init_noise": -1.0}, "init_noise=-1.0 is not allowed"),
-        ({"form": "differnce"}, "did you mean 'difference'"),
-    ],
-)
-def test_refusals(wrong, message):
-    with pytest.raises(InputError, match=message):
-        lb.problems.MultiplicationTable(**wrong)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"sparsity": 100}, "sparsity=100 is more than dimension=60"),
-        ({"depth": 1}, "depth=1 is not allowed"),
-        ({"init_scale": 0.0}, "init_scale=0.0 is not allowed"),
-        ({"samples": 0}, "samples=0 is not allowed"),
-    ],
-)
-def test_diagonal_regression_refusals(wrong, message):
-    with pytest.raises(InputError, match=message):
-        lb.problems.DiagonalRegression(**wrong)

@@ -10,15 +10,11 @@ import scipy.optimize
 from cases import completion, sensing, sparse
 from jax.flatten_util import ravel_pytree
 
-import latebloom as lb
-from latebloom.errors import CapabilityError
-from latebloom.probes import DistanceToZeroLoss, KKTResidual, TangentCosine
-from latebloom.problems import AbstractProblem, LinearRegression, ToyModel
+from latebloom.problems import LinearRegression, ToyModel
 from latebloom.zero_loss.normal_equations import DENSE
 from latebloom.zero_loss.set import (
     distance_to_zero_loss,
     kkt_residual,
-    linearised,
     residual_goal,
     retract,
     retraction,
@@ -36,7 +32,6 @@ CASES = {
     "large": completion(shape=(8, 9), observed=50, width=6, init_scale=0.7, truth_norm=3.0),
 }
 IN_ALL = pytest.mark.parametrize("problem", CASES.values(), ids=CASES.keys())
-PROBES = (DistanceToZeroLoss(), TangentCosine(), KKTResidual())
 
 
 def flat(params) -> np.ndarray:
@@ -164,68 +159,3 @@ def test_degenerate_points_give_finite_numbers():
     found = retract(singular, jnp.array([1e-8, 1e-8]), 1e-20)
     assert np.isfinite(found.point).all()
     assert float(found.residual) <= 1e-16
-
-
-def _product(w):
-    return jnp.array([w[0] * w[1] - 1.0])
-
-
-def test_probes_are_columns_of_training_and_of_flows():
-    toy = lb.problems.LeastSquares(_product, jnp.array([0.5, 3.0]), label="product")
-    runs = (
-        lb.train(toy, lb.GradientDescent(0.01), lb.L2(1e-2), steps=2000, probes=PROBES, progress=False),
-        lb.flow(toy, weight_decay=1e-2, time=20.0, probes=PROBES, progress=False),
-    )
-    for run in runs:
-        at_end = run.final
-        # Weight decay keeps the weights λ|w|/σ² inside of the set.
-        assert 0 < at_end["distance_to_zero_loss"] < 2e-2
-        assert at_end["kkt_residual"] < run["kkt_residual"].max()
-        assert at_end["tangent_cosine"] < 0.05
-
-
-class _NoResiduals(AbstractProblem):
-    """A loss that is no sum of squares."""
-
-    def init(self):
-        return jnp.ones(2)
-
-    def loss(self, params):
-        return jnp.sum(jnp.log1p(jnp.exp(-params)))
-
-    def train_error(self, params):
-        return self.loss(params)
-
-    def test_error(self, params):
-        return self.loss(params)
-
-
-@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.name())
-def test_probes_refuse_a_problem_without_residuals(probe):
-    with pytest.raises(CapabilityError, match="needs a least-squares problem"):
-        lb.train(_NoResiduals(), lb.GradientDescent(0.1), steps=1, probes=[probe], progress=False)
-
-
-def test_an_inverse_kept_from_nearby_saves_products_and_changes_no_answer():
-    """Rung 2: conjugate gradients with and without it solve the same equations, as NumPy does."""
-    problem = completion(shape=(7, 7), observed=30, width=4, init_scale=0.7, truth_norm=3.0)
-    flat = ravel_pytree(problem.init())[0]
-    rows = jnp.asarray(problem.live_residuals())
-    nearby = linearised(problem, 1.02 * flat).keep(rows)
-    plain, helped = linearised(problem, flat), linearised(problem, flat, nearby=nearby)
-    b = plain.apply(jnp.cos(jnp.arange(flat.size)))
-    (u, products), (v, fewer) = plain.solve(b), helped.solve(b)
-    assert b.size > DENSE
-    assert int(fewer) < int(products) / 3
-    np.testing.assert_allclose(plain.transpose(u), helped.transpose(v), atol=1e-9)
-    jacobian = np.asarray(jax.vmap(plain.transpose)(jnp.eye(b.size)))
-    expected = jacobian.T @ np.linalg.lstsq(jacobian @ jacobian.T, np.asarray(b), rcond=None)[0]
-    np.testing.assert_allclose(helped.transpose(v), expected, atol=1e-9)
-
-
-def test_residuals_that_are_not_live_are_zero_for_ever():
-    problem = completion(shape=(7, 7), observed=30, width=4, init_scale=0.7, truth_norm=3.0)
-    residuals = problem.residuals(jax.tree.map(lambda w: w + 1.0, problem.init()))
-    others = np.setdiff1d(np.arange(residuals.size), problem.live_residuals())
-    assert len(others) == 19
-    assert not np.asarray(residuals)[others].any()
