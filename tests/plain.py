@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache, reduce
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from cases import sparse
 
@@ -91,6 +92,18 @@ def moved(params, scale: float = 0.3, seed: int = 0):
     leaves, structure = jax.tree.flatten(params)
     random = np.random.default_rng(seed)
     return structure.unflatten([leaf + scale * random.normal(size=leaf.shape) for leaf in leaves])
+
+
+def tanh_net(params, inputs):
+    """A network of a hidden layer, to be differentiated."""
+    return jnp.tanh(inputs @ params["hidden"]) @ params["out"]
+
+
+def drawn_tanh_net(seed: int = 0):
+    """Parameters, inputs and labels for it."""
+    random = np.random.default_rng(seed)
+    params = {"hidden": jnp.asarray(random.normal(size=(3, 7))), "out": jnp.asarray(random.normal(size=7))}
+    return params, jnp.asarray(random.normal(size=(5, 3))), jnp.asarray(random.normal(size=5))
 
 
 def as_matrix(problem, params) -> np.ndarray:

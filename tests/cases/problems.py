@@ -95,6 +95,11 @@ def student(**changes: Any) -> lb.problems.TeacherStudent:
     return lb.problems.TeacherStudent(**(options | changes))
 
 
+def diagonal_regression(**changes: Any) -> lb.problems.DiagonalRegression:
+    """A small diagonal network that regresses."""
+    return lb.problems.DiagonalRegression(**({"dimension": 12, "samples": 6, "sparsity": 2} | changes))
+
+
 def diagonal_net(**changes: Any) -> lb.problems.DiagonalNet:
     """A small sum of waves."""
     options = {"frequencies": 8, "samples": 6, "cosines": (0, 2), "sines": (5,), "seed": 1}

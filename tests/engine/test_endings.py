@@ -1,4 +1,4 @@
-"""Every way a run can end, and what is refused before it starts."""
+"""Every way a run can end, and what its outcome says."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_ctrl_c_returns_the_run_so_far():
     assert again.milestones == run.milestones
 
 
-# What goes together
+# Penalties that outweigh the loss
 
 
 def test_a_crushing_penalty_is_said_in_the_outcome():

@@ -30,8 +30,13 @@ def test_at_least_fifty_a_decade_from_ten_on(decade):
 
 @pytest.mark.parametrize("per_decade", [5, 60, 200])
 def test_no_gap_is_wider_than_the_ratio_and_one_step(per_decade):
+    """Which is why marks are rounded up: rounded down, 39 would be followed by 63, where 62.8 is allowed."""
     marks = log_spaced(10**6, per_decade)[1:]
-    assert (marks[1:] <= np.ceil(marks[:-1] * 10 ** (1 / per_decade)) + 1).all()
+    assert (marks[1:] <= marks[:-1] * 10 ** (1 / per_decade) + 1 + 1e-6).all()
+
+
+def test_marks_are_powers_rounded_up():
+    assert log_spaced(100, 5).tolist() == [0, 1, 2, 3, 4, 7, 10, 16, 26, 40, 64, 100]
 
 
 def test_the_schedule_of_a_longer_run_begins_with_that_of_a_shorter_one():

@@ -12,12 +12,11 @@ from refusals import Refusal, refusals
 import latebloom as lb
 from latebloom.engine.job import AbstractJob
 from latebloom.engine.milestones import Watch, find
-from latebloom.errors import CapabilityError, InputError
-from latebloom.problems import DiagonalClassifier, MatrixRegression, ObservedEntries, SparseSigns
+from latebloom.errors import InputError
+from latebloom.problems import MatrixRegression, ObservedEntries
 
 NAN, INF = float("nan"), float("inf")
 JOB = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=100)
-POINTS = DiagonalClassifier(SparseSigns(20, 6, test_samples=10))
 WATCH = Watch("generalised", "test_error", 0.1)
 WITHOUT_A_TEST = (
     lb.problems.LinearRegression([[1.0, 1.0]], [2.0]),
@@ -32,10 +31,6 @@ def _train(**changes: Any) -> Any:
 
 def _read(**changes: Any) -> Any:
     return AbstractJob.read(JOB.configuration() | changes)
-
-
-def _dual(**changes: Any) -> Any:
-    return lb.FlowJob(POINTS, time=1.0, solver="dual", **changes)
 
 
 def _found(steps: list[int], values: list[float]) -> Any:
@@ -95,13 +90,8 @@ REFUSED = [
     (_at, {"column": "train_eror", "step": 3}, "did you mean 'train_error'"),
     (lambda column: _run()[column], "tets_error", "unknown column 'tets_error': did you mean 'test_error'"),
 ]
-UNABLE = [
-    (_dual, {"probes": [lb.probes.GradientRatio()]}, "has columns of its own"),
-    (_dual, {"learning_rate": 0.1}, "has columns of its own"),
-    (_dual, {"penalty": lb.WeightedL2(1.0, np.ones((2, 20)))}, "needs weight decay or nothing"),
-]
 
 
-@refusals({InputError: REFUSED, CapabilityError: UNABLE})
+@refusals({InputError: REFUSED})
 def test_a_run_that_cannot_be_meant_is_refused(refusal: Refusal):
     refusal.check()

@@ -66,6 +66,11 @@ def test_a_job_whose_turn_did_not_come_has_a_run_without_records(capsys):
     assert "3 of 4 runs were not begun" in capsys.readouterr().err
 
 
+def terminate() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.1)
+
+
 def test_a_signal_whose_exception_is_swallowed_ends_the_next_work():
     """As JAX's callback in the garbage collector swallows it, between the start of a command and its runs."""
     with raising():
@@ -127,8 +132,3 @@ def test_an_event_that_does_not_come_is_said(name):
     run = lb.run(job, progress=False)
     assert run.outcome.ending is Ending.BUDGET
     assert "not memorised yet" in run.outcome.sentence
-
-
-def terminate() -> None:
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(0.1)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from latebloom.figures import save
-from latebloom.figures.old import landscape
 from latebloom.figures.look import style
+from latebloom.figures.old import landscape
 
 POINTS = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [3.0, 1.0, 0.0]])
 

@@ -8,9 +8,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import latebloom as lb
-from latebloom.errors import CapabilityError, InputError
 from latebloom.flows import DualForm
-from latebloom.problems import DiagonalClassifier, GaussianGap, LabelledPoints, SparseSigns
+from latebloom.problems import DiagonalClassifier, LabelledPoints, SparseSigns
 
 DECAY, UNTIL = 0.02, 100.0
 SMALL = SparseSigns(dimension=60, samples=12, test_samples=300, seed=3)
@@ -85,39 +84,6 @@ def test_a_spent_budget_and_an_overflow_are_outcomes():
     run = lb.flow(steep, solver="dual", weight_decay=0.02, time=1.0, max_gradients=2000, progress=False)
     assert run.outcome.sentence
     assert np.isfinite(run["train_loss"][0])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: LabelledPoints([[1.0]], [0]), r"labels contain 0, but must be \+1 or -1: map them"),
-        (lambda: LabelledPoints([[1.0], [2.0]], [1, 3]), r"labels contain 3, .* use \+1 and -1"),
-        (lambda: LabelledPoints([[1.0], [2.0]], [1]), "2 inputs and 1 labels do not fit"),
-        (lambda: LabelledPoints([[np.nan]], [1]), "inputs has 1 entries that are NaN"),
-        (lambda: LabelledPoints([[1.0]], [1], [[1.0]]), "give both, or none"),
-        (lambda: LabelledPoints([[1.0]], [1], [[1.0, 2.0]], [1]), "test_inputs have 2 columns"),
-        (lambda: SparseSigns(10, 4, sparsity=2), "a majority needs an odd number, e.g. 3"),
-        (lambda: SparseSigns(2, 4, sparsity=3), "sparsity=3 is not allowed"),
-        (lambda: GaussianGap(margin=-1.0), "margin=-1.0 is not allowed"),
-        (lambda: DiagonalClassifier(SMALL, init_scale=1e200), "init_scale=1e.200 is not allowed"),
-        (lambda: DiagonalClassifier(SMALL, init_scale=0.0), "init_scale=0.0 is not allowed"),
-        (lambda: DiagonalClassifier([[1.0]]), "data must be labelled points, not list"),  # pyright: ignore
-        (lambda: DiagonalClassifier(SMALL, loss_kind="hinge"), "unknown loss 'hinge'"),
-        (lambda: lb.flow(DiagonalClassifier(SMALL), solver="dual", weight_decay=-1.0, time=1.0), "weight_decay=-1.0"),
-        (lambda: lb.probes.DirectionCosine("zero", [0.0]), "has no direction"),
-    ],
-)
-def test_bad_input_is_refused(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
-
-
-def test_what_has_no_dual_form_or_margin_is_refused():
-    other = lb.problems.SparseRecovery()
-    with pytest.raises(CapabilityError, match="solver='dual' needs a diagonal network that classifies"):
-        lb.flow(other, solver="dual", weight_decay=0.1, time=1.0)
-    with pytest.raises(CapabilityError, match="NormalisedMargin needs a linear classifier"):
-        lb.probes.NormalisedMargin().check(other, None)
 
 
 def test_own_points_without_a_test_set_have_no_generalisation():

@@ -5,13 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 import latebloom as lb
 from latebloom.catalog.geometry.phases import fast_path
-from latebloom.errors import InputError
 from latebloom.flows import limit_map, limit_map_derivative
-from latebloom.theory import junction_time
 
 
 def product(w):
@@ -69,16 +66,3 @@ def test_no_zero_loss_is_said():
     assert not found.zero_loss
     solution = np.linalg.lstsq(np.asarray(tall.design), np.asarray(tall.targets))[0]
     np.testing.assert_allclose(found.params, solution, atol=1e-3)
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(InputError, match="the problem's parameters have"):
-        limit_map(HYPERBOLA, np.ones(3))
-    with pytest.raises(InputError, match="DΦ is known at zero loss only"):
-        limit_map_derivative(HYPERBOLA, np.array([0.3, 2.5]))
-    with pytest.raises(InputError, match="weight_decay=2"):
-        junction_time(2.0)
-
-
-def test_the_junction_is_a_time():
-    assert junction_time(1e-4, rate=2.0).time == pytest.approx(-np.log(1e-4) / 2)

@@ -1,4 +1,4 @@
-"""Minibatches: every row once an epoch, the full gradient on average, runs that repeat to the bit, refusals."""
+"""Minibatches: every row once an epoch, the full gradient on average, runs that repeat to the bit."""
 
 from __future__ import annotations
 

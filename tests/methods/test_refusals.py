@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import optax
-from cases import MATRIX_PROBLEMS, METHODS, PENALTIES, PROBLEMS, Mute, embedded, sparse
+from cases import METHODS, PENALTIES, PROBLEMS, Mute, embedded, sparse
 from refusals import Refusal, refusals
 
 import latebloom as lb

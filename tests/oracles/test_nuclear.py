@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
-from latebloom.errors import CapabilityError
+import latebloom as lb
 from latebloom.oracles.nuclear import minimum as oracle
-from latebloom.oracles.nuclear.certificate import certify, is_unique
+from latebloom.oracles.nuclear.certificate import Certified, certify, is_unique
 from latebloom.oracles.nuclear.constraints import EntryConstraints, RowConstraints
 from latebloom.oracles.nuclear.interior import follow_central_path
 from latebloom.oracles.nuclear.minimum import min_nuclear_norm
 from latebloom.oracles.nuclear.newton import polish
 from latebloom.oracles.nuclear.splitting import split
-from latebloom.problems import LinearRegression, MatrixCompletion, MatrixRegression, MatrixSensing, ObservedEntries
+from latebloom.problems import MatrixCompletion, MatrixRegression, MatrixSensing, ObservedEntries
 from latebloom.problems.matrix.entries import UnobservedWarning
 
 
@@ -272,6 +274,19 @@ def test_a_perturbed_solution_has_a_larger_gap(seed):
     assert np.linalg.norm(turned.dual, 2) <= 1 + 1e-14
 
 
+def test_a_dual_that_leaves_room_where_the_solution_has_none_proves_nothing():
+    """Closed form: `[[1, a], [b, 0]]` has nuclear norm `√(1 + (|a| + |b|)²)`, so that a = b = 0 is the only minimum.
+
+    The dual I is optimal too, and in its face there is a direction that no measurement sees; but A does not have full
+    rank there and cannot move along it: this pair cannot tell. The dual diag(1, 0) can.
+    """
+    seen = EntryConstraints.of(np.eye(2), np.diag([1.0, 0.0]))
+    least = np.diag([1.0, 0.0])
+    assert is_unique(seen, Certified(least, np.eye(2), 0.0, "by hand")) is None
+    assert is_unique(seen, Certified(least, least, 0.0, "by hand")) is True
+    assert is_unique(EntryConstraints.of(np.eye(2), np.eye(2)), Certified(np.eye(2), np.eye(2), 0.0, "")) is False
+
+
 def test_a_weak_certificate_decides_nothing():
     problem = completion(8, 2, 44, 0)
     seen = EntryConstraints.of(np.asarray(problem.mask), np.asarray(problem.values))
@@ -290,6 +305,17 @@ def test_an_exhausted_budget_is_said(monkeypatch):
     assert (result.recovery, result.unique) == ("undecided", None)
 
 
-def test_a_problem_without_a_matrix_is_refused():
-    with pytest.raises(CapabilityError, match="min_nuclear_norm needs a problem that measures a matrix"):
-        min_nuclear_norm(LinearRegression([[1.0, 2.0]], [3.0]))
+def test_symmetric_oracle_is_the_oracle_of_mirrored_entries():
+    """cvxpy with the symmetry as a constraint: an independent implementation."""
+    cvxpy = pytest.importorskip("cvxpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
+        problem = lb.problems.MultiplicationTable(6, 0.3, seed=3)
+    answer = lb.oracles.min_nuclear_norm(problem, symmetric=True)
+    matrix = cvxpy.Variable((6, 6), symmetric=True)
+    seen = np.argwhere(np.asarray(problem.mask) > 0)
+    constraints = [matrix[i, j] == float(problem.truth[i, j]) for i, j in seen]
+    value = cvxpy.Problem(cvxpy.Minimize(cvxpy.normNuc(matrix)), constraints).solve(solver="SCS", eps=1e-8)
+    assert answer.solved
+    assert answer.value == pytest.approx(value, rel=1e-5)
+    assert lb.oracles.min_nuclear_norm(problem).value < answer.value - 1e-3  # without it less is enough

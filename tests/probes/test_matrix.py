@@ -202,9 +202,6 @@ def test_a_run_on_layers_comes_back_as_it_was(run, tmp_path):
         np.testing.assert_array_equal(stored, layer)
 
 
-# Where there is nothing to measure
-
-
 def test_fill_in_is_zero_for_the_observed_table_and_one_for_the_truth():
     problem = lb.problems.MultiplicationTable(6, 0.7, form="product", depth=1, init_kind="zeros")
     probe = lb.probes.FillIn()

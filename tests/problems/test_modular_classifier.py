@@ -9,10 +9,9 @@ import pytest
 
 import latebloom as lb
 from latebloom.errors import LatebloomWarning
-from latebloom.probes import KKTAngle, TrainAccuracy
+from latebloom.probes import TrainAccuracy
 from latebloom.problems import ModularClassifier, ModularTable
 from latebloom.problems.losses import cross_entropy
-from latebloom.theory import homogeneity_degree
 
 RATE, DECAY = 0.05, 1e-2
 
@@ -54,12 +53,6 @@ def test_slope_of_a_tiny_loss():
     """Closed form: at a margin of 60 the slope at the label is -e^-60, which 1 - p_y rounds to 0."""
     slope = cross_entropy.slope(jnp.array([[60.0, 0.0]]), jnp.array([0]))
     np.testing.assert_allclose(slope, np.exp(-60.0) * np.array([[-1.0, 1.0]]), rtol=1e-12)
-
-
-def test_degree(problem, params):
-    assert homogeneity_degree(problem, params) == pytest.approx(2, abs=1e-12)
-    assert problem.degree == 2
-    assert 0 <= float(KKTAngle().measure(problem, None, params)) <= 2
 
 
 def flow(seed: int, scale: float, until: float = 100.0):

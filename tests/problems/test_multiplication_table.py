@@ -1,4 +1,4 @@
-"""The multiplication table: data, warnings, refusals, and the flow on it against plain gradient descent in NumPy."""
+"""The multiplication table: its data, and steps on it against the iteration written out in NumPy."""
 
 from __future__ import annotations
 

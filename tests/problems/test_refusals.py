@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from cases import completion, diagonal_net, embedded, net, sparse
+from cases import Mute, completion, diagonal_net, embedded, net, sparse
 from refusals import Refusal, refusals
 
 from latebloom.errors import CapabilityError, InputError
@@ -33,9 +33,11 @@ from latebloom.problems import (
     TeacherStudent,
     ToyModel,
     require_matrix,
+    require_outputs,
 )
 from latebloom.problems.data.modular import OPERATIONS
 from latebloom.problems.losses import loss_of_margin
+from latebloom.problems.starts import symmetrised, zero_layer
 
 NAN, INF = float("nan"), float("inf")
 
@@ -81,6 +83,7 @@ def _toy(kind: str, init: Any) -> Any:
 
 
 SIGNS = SparseSigns(dimension=60, samples=12, test_samples=300, seed=3)
+LAYERS = {"hidden": jnp.ones((3, 7)), "out": jnp.ones(7)}
 PAIRS = [(0, 0), (0, 1), (1, 0), (1, 1)]
 VECTORS = [
     (_sparse, {"sparsity": 11}, "sparsity=11 is more than dimension=10: use a sparsity between 1 and 10"),
@@ -322,6 +325,8 @@ NETWORKS = [
     (_toy, ("curved", [[1.0, 2.0]]), "init must have 1 dimension"),
     (ToyModel("curved").zero_loss_lines, 0, "reach=0 is not allowed"),
     (loss_of_margin, "hinge", "unknown loss 'hinge'"),
+    (zero_layer, (LAYERS, "outt"), "unknown layer 'outt': did you mean 'out'"),
+    (symmetrised, (LAYERS, "out", {"hidden": 1}), "axes names no axis for the output layer"),
 ]
 POINTS = [
     (LabelledPoints, ([[1.0]], [0]), "labels contain 0, but must be +1 or -1: map them"),
@@ -347,6 +352,11 @@ WRAPPED = [
     (FastPart, ("net", "second", 2), "takes a problem record"),
 ]
 UNABLE = [
+    (
+        require_outputs,
+        (Mute(), "KernelDrift"),
+        "needs a problem that gives its outputs on the training set; Mute does not",
+    ),
     (Isolated, sparse(), "linear in its second part"),
     (FastPart, (sparse(), "second", 2), "dictionary of parts"),
     (

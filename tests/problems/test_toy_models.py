@@ -1,4 +1,4 @@
-"""The toy models: their zero-loss sets, least norms, closed forms and refusals."""
+"""The toy models: their zero-loss sets, least norms and closed forms."""
 
 from __future__ import annotations
 

@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from latebloom.errors import InputError
 from latebloom.linalg.planted import assembled, low_rank_factors
+from latebloom.problems import SparseRecovery
 from latebloom.theory import (
+    coherence,
     degrees_of_freedom,
     expected_samples,
     leverage_scores,
+    mutual_coherence,
+    one_coherence,
     sampling_probabilities,
 )
 
@@ -115,16 +118,25 @@ def test_published_constant_one_observes_nearly_everything_at_the_size_of_the_ex
     assert larger < 0.85
 
 
-def test_bad_input_is_refused():
-    with pytest.raises(InputError, match="matrix is zero"):
-        leverage_scores(np.zeros((2, 2)))
-    with pytest.raises(InputError, match=r"rank=2 is not allowed.*at most 1"):
-        leverage_scores(np.ones((3, 3)), 2)
-    with pytest.raises(InputError, match=r"right has 3 rows and the matrix 2 columns.*right=np.eye\(2\)"):
-        leverage_scores(np.ones((3, 2)), right=np.eye(3))
-    with pytest.raises(InputError, match="matrix must have 2 dimensions"):
-        leverage_scores([1.0, 2.0])
-    with pytest.raises(InputError, match="constant=0 is not allowed"):
-        sampling_probabilities(np.ones((2, 2)), 0)
-    with pytest.raises(InputError, match="rank=3 is not allowed"):
-        degrees_of_freedom((2, 5), 3)
+def test_closed_form_coherence():
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
+    assert mutual_coherence(basis) == pytest.approx(0, abs=1e-14)
+    assert coherence(basis, 3 * basis[:, :1]) == pytest.approx(1)
+    frame = np.array([[np.cos(t) for t in (0, 2 * np.pi / 3, 4 * np.pi / 3)], [0, np.sqrt(3) / 2, -np.sqrt(3) / 2]])
+    assert mutual_coherence(frame) == pytest.approx(0.5)  # three vectors at 120°: Welch's bound is attained
+    assert one_coherence(frame, 2) == pytest.approx(1.0)
+
+
+def test_independent_coherence_by_enumeration():
+    matrix = np.random.default_rng(1).normal(size=(4, 7))
+    unit = matrix / np.linalg.norm(matrix, axis=0)
+    pairs = [[abs(unit[:, i] @ unit[:, j]) for j in range(7) if j != i] for i in range(7)]
+    assert mutual_coherence(matrix) == pytest.approx(max(map(max, pairs)))
+    assert one_coherence(matrix, 3) == pytest.approx(max(sum(sorted(row)[-3:]) for row in pairs))
+    assert mutual_coherence(matrix) >= np.sqrt((7 - 4) / (4 * 6))
+
+
+def test_the_coherence_of_a_problem_is_one_at_tau_one():
+    incoherent, coherent = (SparseRecovery(40, 3, 20, coherence=tau, basis="identity") for tau in (0.0, 1.0))
+    assert coherence(np.asarray(coherent.design).T, np.eye(40)) == pytest.approx(1)
+    assert coherence(np.asarray(incoherent.design).T, np.eye(40)) < 0.9

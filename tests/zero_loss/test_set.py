@@ -99,6 +99,29 @@ def test_retraction_reaches_zero_loss_stays_there_and_is_of_first_order(problem)
         assert np.log2(gaps[0] / gaps[1]) == pytest.approx(2, abs=0.3)
 
 
+@pytest.mark.parametrize("name", ["regression", "large"])
+def test_a_metric_says_which_way_a_retraction_goes(name):
+    """Rung 2, NumPy: steps `-D Jᵀ(J D Jᵀ)⁻¹ r`, of which one is enough where residuals are linear."""
+    problem = CASES[name]
+    start, unravel = ravel_pytree(problem.init())
+    metric = np.exp(np.random.default_rng(5).normal(size=start.size))
+    goal = residual_goal(problem)
+    found = jax.jit(lambda w: retract(problem, w, goal, jnp.asarray(metric)))(start)
+    assert float(found.residual) <= float(goal)
+    w = np.asarray(start)
+    jacobian = jax.jit(jax.jacobian(lambda w: problem.residuals(unravel(w))))
+    for _ in range(1 if problem.linear else 12):
+        rows = np.asarray(jacobian(w))
+        rows = rows[np.abs(rows).sum(axis=1) > 0]  # entries that are not observed have none
+        residual = np.asarray(problem.residuals(unravel(w)))
+        residual = residual[problem.live_residuals()] if problem.live_residuals() is not None else residual
+        w = w - metric * (rows.T @ np.linalg.solve(rows * metric @ rows.T, residual))
+    # The equations of a step are solved to 1e-4, since the next one corrects the rest: the ends differ by as much.
+    np.testing.assert_allclose(found.point, w, atol=1e-9 if problem.linear else 5e-3)
+    plain = retract(problem, start, goal).point
+    assert np.linalg.norm(plain - found.point) > 0.1
+
+
 def test_distance_on_a_line_and_on_the_diagonal_of_a_hyperbola():
     """Closed forms: |Xw - y| for a unit row; √2 |a - 1| from (a, a) to w1 w2 = 1."""
     line = LinearRegression([[0.6, 0.8]], [2.0])
