@@ -1,10 +1,13 @@
-"""What every test shares: examples drawn the same way each time, and a count of what JAX compiles."""
+"""What every test shares: examples drawn the same way, what is kept in files, and a count of what JAX compiles."""
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
@@ -44,6 +47,24 @@ def _listen(event: str, seconds: float, **_: object) -> None:
 
 
 jax.monitoring.register_event_duration_secs_listener(_listen)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--keep", action="store_true", help="write what tests keep in files anew, for a change that is meant"
+    )
+
+
+@pytest.fixture
+def kept(request: pytest.FixtureRequest) -> Callable[[Path, Any], None]:
+    """`kept(path, found)` asserts that the file holds what was found; with `--keep` it writes that into it."""
+
+    def compare(path: Path, found: Any) -> None:
+        if request.config.getoption("--keep"):
+            path.write_text(json.dumps(found, indent=1) + "\n")
+        assert found == json.loads(path.read_text())
+
+    return compare
 
 
 @pytest.fixture

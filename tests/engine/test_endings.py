@@ -1,4 +1,4 @@
-"""Every way a run can end, and what is refused before it starts."""
+"""Every way a run can end, and what its outcome says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import PROBES, curve, sparse
+from cases import sparse, student
 from plain import RATE, reference, subgradient_iterates
 
 import latebloom as lb
@@ -17,8 +17,8 @@ from latebloom.engine import descent
 from latebloom.engine.outcome import Ending
 from latebloom.engine.scheduler import schedule
 from latebloom.engine.training import TrainJob
-from latebloom.errors import CapabilityError, InputError, LatebloomWarning, UnknownNameError
-from latebloom.probes import ALWAYS, Components, DistanceTo, GradientRatio
+from latebloom.errors import LatebloomWarning
+from latebloom.probes import ALWAYS
 
 # Endings
 
@@ -60,11 +60,6 @@ def test_until_with_too_few_steps_spends_its_budget():
     assert run.milestones.generalised.censored
 
 
-def test_until_is_one_of_the_events():
-    with pytest.raises(UnknownNameError, match="unknown event 'generalized': did you mean 'generalised'"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, stop_at="generalized")
-
-
 def test_no_steps_is_the_start():
     problem = sparse(init_scale=1.0)
     run = lb.train(problem, lb.GradientDescent(RATE), lb.L1(1e-3), steps=0)
@@ -72,18 +67,6 @@ def test_no_steps_is_the_start():
     assert run["step"].tolist() == [0]
     assert run.outcome.ending is Ending.FINISHED
     assert run["train_error"][0] == pytest.approx(float(problem.train_error(problem.init())), rel=1e-14)
-
-
-@pytest.mark.parametrize("steps", [-1, 1.5, float("nan"), "many", None])
-def test_bad_numbers_of_steps_are_refused(steps):
-    with pytest.raises(InputError, match=r"steps(=.* is not allowed| must be a number)"):
-        lb.train(sparse(), lb.GradientDescent(RATE), lb.L1(1e-3), steps=steps)
-
-
-@pytest.mark.parametrize("per_decade", [0, -1, 2.5])
-def test_bad_numbers_of_records_are_refused(per_decade):
-    with pytest.raises(InputError, match=r"records_per_decade=.* is not allowed"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, records_per_decade=per_decade)
 
 
 @pytest.mark.parametrize("factor", [1.02, 1.2, 3.0])
@@ -188,59 +171,28 @@ def test_ctrl_c_returns_the_run_so_far():
     assert again.milestones == run.milestones
 
 
-# What goes together
+# Penalties that outweigh the loss
 
 
-@pytest.mark.parametrize(
-    ("problem", "method", "penalty", "message"),
-    [
-        ("sparse", lb.GradientDescent(RATE), None, "problem must be a problem record, not str"),
-        (sparse(), 0.1, None, "method must be a method record, not float"),
-        (sparse(), lb.GradientDescent(RATE), 1e-3, r"penalty must be a penalty record such as L1\(1e-5\), not float"),
-    ],
-)
-def test_arguments_are_records(problem, method, penalty, message):
-    with pytest.raises(InputError, match=message):
-        lb.train(problem, method, penalty, steps=10)
-
-
-@pytest.mark.parametrize("probe", PROBES[1:], ids=lambda probe: probe.column)
-def test_probes_of_a_vector_refuse_a_problem_without_one(probe):
-    message = rf"{type(probe).__name__} needs a problem that measures a vector .*; LeastSquares has none: leave the"
-    with pytest.raises(CapabilityError, match=message):
-        lb.train(curve(1.0, 0.0, 0.0), lb.GradientDescent(RATE), lb.L2(1e-3), steps=10, probes=[probe])
-
-
-def test_the_gradient_ratio_needs_a_penalty():
-    with pytest.raises(CapabilityError, match="GradientRatio compares with a penalty and there is none"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, probes=[GradientRatio()])
-
-
-def test_parts_that_do_not_exist_are_refused_before_anything_runs():
-    with pytest.raises(UnknownNameError, match="unknown part 'curv': did you mean 'curve'"):
-        lb.train(curve(1.0, 0.0, 0.0), lb.GradientDescent(RATE), lb.OnParts(lb.L2(1e-3), "curv"), steps=10)
-
-
-def test_a_distance_to_a_point_of_another_length_is_refused():
-    with pytest.raises((InputError, CapabilityError), match="point"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, probes=[DistanceTo("ones", np.ones(3))])
-
-
-def test_the_configuration_is_everything_that_decides_the_numbers():
-    base = {"problem": sparse(), "method": lb.GradientDescent(RATE), "penalty": lb.L1(1e-3), "steps": 10}
-    changes = (
-        {},
-        {"problem": sparse(seed=2)},
-        {"method": lb.GradientDescent(0.2)},
-        {"method": lb.ProximalGradient(RATE)},
-        {"penalty": lb.L2(1e-3)},
-        {"penalty": None},
-        {"steps": 11},
-        {"probes": (Components(),)},
-        {"memorised_at": 0.01},
-        {"generalised_at": 0.01},
-        {"stop_at": "memorised"},
-        {"records_per_decade": 10},
+def test_a_crushing_penalty_is_said_in_the_outcome():
+    run = lb.train(
+        student(dimension=5, width=9, samples=12, test_samples=40),
+        lb.Optax("adam", learning_rate=1e-2),
+        lb.L2(10.0),
+        steps=600,
+        progress=False,
     )
-    identities = {repr(TrainJob(**(base | change)).configuration()) for change in changes}
-    assert len(identities) == len(changes)
+    said = "no lower than that of the mean of the targets: probably L2(strength=10) outweighs the loss"
+    assert said in run.outcome.sentence
+
+
+def test_a_penalty_that_is_not_felt_is_not_blamed():
+    run = lb.train(
+        student(dimension=5, width=9, samples=12, test_samples=40),
+        lb.Optax("adam", learning_rate=1e-5),
+        lb.L2(1e-12),
+        steps=3,
+        progress=False,
+    )
+    assert run.final["train_error"] > 1
+    assert run.outcome.sentence == "finished after 3 steps"

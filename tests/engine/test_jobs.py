@@ -10,11 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from cases import completion, sparse
+from plain import RATE
 
 import latebloom as lb
 from latebloom.core.fields import describe
 from latebloom.engine.job import AbstractJob
-from latebloom.errors import CapabilityError, InputError, UnknownNameError
+from latebloom.engine.training import TrainJob
+from latebloom.errors import InputError
+from latebloom.probes import Components
 from latebloom.problems import DiagonalClassifier, SparseSigns
 from latebloom.store import run_key
 
@@ -51,10 +54,6 @@ def test_a_job_comes_back_from_its_configuration(job):
     assert again == job
     assert again.key == job.key == run_key(configuration)
     assert set(configuration) == {"kind", "engine", "dynamics", "records", "budget"}
-    with pytest.raises(InputError, match="made by another version"):
-        AbstractJob.read(configuration | {"engine": 0})
-    with pytest.raises(UnknownNameError, match="unknown kind of job"):
-        AbstractJob.read(configuration | {"kind": "fly"})
 
 
 def test_jobs_are_equal_if_they_give_the_same_run():
@@ -71,12 +70,6 @@ def test_a_job_with_other_values():
     assert other.penalty == TRAIN.penalty
     assert lb.FlowJob(POINTS, time=1.0).but({"problem.data.seed": 3}).problem.data.seed == 3
     assert TRAIN.steps == 100
-    with pytest.raises(UnknownNameError, match="field of a train job"):
-        TRAIN.but({"step": 3})
-    with pytest.raises(UnknownNameError, match="did you mean 'learning_rate'"):
-        TRAIN.but({"method.learning_rat": 3})
-    with pytest.raises(InputError, match="stop_at is None and has no parameters"):
-        TRAIN.but({"stop_at.x": 3})
 
 
 def test_a_grid_is_every_combination_by_name():
@@ -86,10 +79,6 @@ def test_a_grid_is_every_combination_by_name():
     assert jobs["learning_rate=0.05, seed=2"] == TRAIN.but({"method.learning_rate": 0.05, "problem.seed": 2})
     runs = lb.run(jobs, progress=False)
     assert list(runs) == list(jobs)
-    with pytest.raises(InputError, match="has no values"):
-        lb.grid(TRAIN, {"steps": []})
-    with pytest.raises(InputError, match="give each value once"):
-        lb.grid(TRAIN, {"steps": [1, 1]})
 
 
 def test_axes_that_end_alike_are_told_apart():
@@ -116,19 +105,6 @@ def test_the_dual_form_gives_the_weights_of_the_network():
     direct = lb.flow(POINTS, weight_decay=1e-2, time=100.0, rtol=1e-8, atol=1e-10, solver="rkc", progress=False)
     np.testing.assert_allclose(reduced.params, direct.params, rtol=1e-5)
     assert reduced.final["l2_norm"] == pytest.approx(direct.final["l2_norm"], rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"probes": [lb.probes.GradientRatio()]}, "has columns of its own"),
-        ({"learning_rate": 0.1}, "has columns of its own"),
-        ({"penalty": lb.WeightedL2(1.0, np.ones((2, 20)))}, "needs weight decay or nothing"),
-    ],
-)
-def test_the_dual_form_refuses_what_it_cannot_do(options, message):
-    with pytest.raises(CapabilityError, match=message):
-        lb.FlowJob(POINTS, time=1.0, solver="dual", **options)
 
 
 # Functions of one's own, and the store
@@ -175,3 +151,23 @@ def test_every_field_of_a_job_says_what_it_is(job):
     by_name = {field.name: field for field in described}
     assert by_name["memorised_at"].allowed == "finite and above 0"
     assert by_name["stop_at"].choices == ("memorised", "generalised")
+
+
+def test_the_configuration_is_everything_that_decides_the_numbers():
+    base = {"problem": sparse(), "method": lb.GradientDescent(RATE), "penalty": lb.L1(1e-3), "steps": 10}
+    changes = (
+        {},
+        {"problem": sparse(seed=2)},
+        {"method": lb.GradientDescent(0.2)},
+        {"method": lb.ProximalGradient(RATE)},
+        {"penalty": lb.L2(1e-3)},
+        {"penalty": None},
+        {"steps": 11},
+        {"probes": (Components(),)},
+        {"memorised_at": 0.01},
+        {"generalised_at": 0.01},
+        {"stop_at": "memorised"},
+        {"records_per_decade": 10},
+    )
+    identities = {repr(TrainJob(**(base | change)).configuration()) for change in changes}
+    assert len(identities) == len(changes)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CURVE_RATE, curve, sparse
+from cases import CURVE_RATE, curve
 from plain import RATE, first_below, stable_below
 
 import latebloom as lb
+from latebloom.engine.outcome import Ending
 from latebloom.engine.run import Run
-from latebloom.errors import InputError
+from latebloom.problems import AbstractProblem
 
 # level, amplitude, frequency, tilt of the test error against the step; threshold; steps
 CURVES = {
@@ -104,6 +106,60 @@ def test_without_a_test_there_is_no_generalisation():
     assert np.isnan(run["test_error"]).all()
 
 
-def test_thresholds_are_positive():
-    with pytest.raises(InputError, match=r"memorised_at=0 is not allowed: .* must be .*above 0"):
-        lb.train(sparse(), lb.GradientDescent(RATE), steps=10, memorised_at=0)
+class Counted(AbstractProblem):
+    """A problem whose parameter counts the steps: `rows` answers are wrong at first, one less a step down to `left`.
+
+    Its errors are shares of a power of two, so that they hit thresholds exactly. From step `leaps` on its loss is
+    `loss_then`.
+    """
+
+    rows: float
+    left: float
+    first_loss: float = 1.0
+    leaps: float = np.inf
+    loss_then: float = 1.0
+
+    def init(self):
+        return jnp.zeros(())
+
+    def gradient(self, params):
+        return -jnp.ones(())
+
+    def loss(self, params):
+        return jnp.where(params < self.leaps, self.first_loss, self.loss_then)
+
+    def train_error(self, params):
+        return jnp.maximum(self.rows - params, self.left) / 1024
+
+    test_error = train_error
+
+
+def count(steps: int, **options) -> lb.Run:
+    thresholds = {key: options.pop(key) for key in ("memorised_at", "generalised_at") if key in options}
+    return lb.train(Counted(**options), lb.GradientDescent(1.0), steps=steps, progress=False, **thresholds)
+
+
+@pytest.mark.parametrize("which", ["memorised", "generalised"])
+def test_a_counted_error_that_comes_to_the_threshold_and_stays_there_is_below_it(which):
+    """5 of 1,024 answers are wrong from step 905 on, between two records: at the threshold is below it."""
+    at = {"memorised_at": 5 / 1024, "generalised_at": 5 / 1024}
+    run = count(2_000, rows=910.0, left=5.0, **at)
+    milestone = getattr(run.milestones, which)
+    assert milestone.first.pinned
+    assert milestone.first.step == milestone.stable.step == 905
+    assert milestone.first.bracket[0] < 904
+    assert milestone.first.bracket[1] > 905
+    assert milestone.lost is None
+    assert getattr(count(2_000, rows=910.0, left=6.0, **at).milestones, which).censored
+
+
+@pytest.mark.parametrize(("first_loss", "limit"), [(0.25, 1e8), (1.0, 1e8), (100.0, 1e10)])
+def test_a_loss_above_1e8_times_the_first_one_is_divergence_and_one_at_it_is_not(first_loss, limit):
+    """Of a first loss below 1 it is 1e8: a start that fits already must not make every later loss a divergence."""
+    options = {"rows": 10.0, "left": 5.0, "first_loss": first_loss, "leaps": 333.0}
+    run = count(1_000, loss_then=limit, **options)
+    assert run.outcome.ending is Ending.FINISHED
+    run = count(1_000, loss_then=1.001 * limit, **options)
+    assert run.outcome.ending is Ending.DIVERGED
+    assert run.outcome.step == 333
+    assert run["step"][-1] < 333

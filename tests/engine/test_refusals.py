@@ -1,139 +1,97 @@
-"""What looks alike and is not, what is too large, and what cannot be meant."""
+"""Runs that cannot be meant are refused in one sentence, before anything runs; so is what a run does not have."""
 
 from __future__ import annotations
 
-import time
+from functools import cache
+from typing import Any
 
-import jax.numpy as jnp
-import matplotlib as mpl
 import numpy as np
-import pytest
+from cases import curve, sparse
+from refusals import Refusal, refusals
 
 import latebloom as lb
-from latebloom.engine.scheduler import schedule
-from latebloom.engine.training import TrainJob
+from latebloom.engine.job import AbstractJob
+from latebloom.engine.milestones import Watch, find
 from latebloom.errors import InputError
-from latebloom.probes import AbstractProbe, Components, DistanceTo
+from latebloom.problems import MatrixRegression, ObservedEntries
 
-PROBLEM = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)
-METHOD = lb.GradientDescent(0.1)
-
-
-class Step(AbstractProbe):
-    """A probe whose column is that of the clock."""
-
-    def measure(self, problem, penalty, params):
-        return jnp.zeros(())
-
-
-@pytest.mark.parametrize(
-    "method", [lambda seed: lb.Minibatch(METHOD, 4, seed=seed), lambda s: lb.LabelNoise(0.1, seed=s)]
+NAN, INF = float("nan"), float("inf")
+JOB = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=100)
+WATCH = Watch("generalised", "test_error", 0.1)
+WITHOUT_A_TEST = (
+    lb.problems.LinearRegression([[1.0, 1.0]], [2.0]),
+    ObservedEntries((2, 2), np.eye(2, dtype=bool), [1.0, 2.0]),
+    MatrixRegression(np.ones((1, 2, 2)), [1.0]),
 )
-def test_large_seeds_of_methods_are_told_apart(method):
-    net = lb.problems.TeacherStudent(3, 4, samples=8)
-    ends = [lb.train(net, method(seed), steps=5, progress=False).final["train_loss"] for seed in (0, 2**32, 2**40)]
-    assert len(set(ends)) == 3
 
 
-def test_large_seeds_are_told_apart():
-    texts = {lb.problems.SparseRecovery(20, 2, 12, seed=2**60 + k).text for k in range(3)}
-    assert len(texts) == 3
+def _train(**changes: Any) -> Any:
+    return lb.train(**({"problem": sparse(), "method": lb.GradientDescent(0.1), "steps": 10} | changes))
 
 
-def test_parts_are_told_apart():
-    assert lb.OnParts(lb.L1(1.0), "a b") != lb.OnParts(lb.L1(1.0), "a", "b")
+def _read(**changes: Any) -> Any:
+    return AbstractJob.read(JOB.configuration() | changes)
 
 
-@pytest.mark.parametrize(
-    "probes", [[DistanceTo("x", np.ones(20)), DistanceTo("x", np.zeros(20) + 2)], [Step()]], ids=["same label", "clock"]
-)
-def test_two_probes_of_one_column_are_refused(probes):
-    with pytest.raises(InputError, match="two probes would write the column"):
-        TrainJob(PROBLEM, METHOD, None, steps=10, probes=probes)
+def _found(steps: list[int], values: list[float]) -> Any:
+    return find(WATCH, np.array(steps), np.array(values))
 
 
-@pytest.mark.parametrize("probe", [Components, "components"], ids=str)
-def test_what_is_not_a_probe_is_refused(probe):
-    with pytest.raises(InputError, match="probes must be probe records"):
-        TrainJob(PROBLEM, METHOD, None, steps=10, probes=[probe])
+@cache
+def _run() -> lb.Run:
+    return lb.train(sparse(), lb.GradientDescent(0.1), lb.L1(1e-4), steps=20)
 
 
-@pytest.mark.parametrize("steps", [10**20, 10**400])
-def test_too_many_steps_are_refused(steps):
-    with pytest.raises(InputError, match="steps"):
-        TrainJob(PROBLEM, METHOD, None, steps=steps)
+def _at(column: str, **clock: Any) -> Any:
+    return _run().at(column, **clock)
 
 
-def test_steps_written_as_a_float_are_whole_numbers():
-    assert lb.train(PROBLEM, METHOD, steps=1e1)["step"].dtype == np.int64  # type: ignore[arg-type]
+REFUSED = [
+    *((_train, {"steps": steps}, f"steps={steps!r} is not allowed") for steps in (-1, 1.5, NAN, 10**20)),
+    *((_train, {"steps": steps}, "steps must be a number") for steps in ("many", None)),
+    (_train, {"steps": 10**400}, "steps is a number of 401 digits: steps must fit a float"),
+    *((_train, {"records_per_decade": n}, f"records_per_decade={n} is not allowed") for n in (0, -1, 2.5)),
+    (_train, {"stop_at": "generalized"}, "unknown event 'generalized': did you mean 'generalised'"),
+    *(
+        (_train, {"problem": problem, "stop_at": "generalised"}, "stop_at='generalised' needs a test measure")
+        for problem in WITHOUT_A_TEST
+    ),
+    (_train, {"memorised_at": 0}, "memorised_at=0 is not allowed: …must be …above 0"),
+    (_train, {"problem": "sparse"}, "problem must be a problem record, not str"),
+    (_train, {"method": 0.1}, "method must be a method record, not float"),
+    (_train, {"penalty": 1e-3}, "penalty must be a penalty record such as L1(1e-5), not float"),
+    (
+        _train,
+        {"problem": curve(1.0, 0.0, 0.0), "penalty": lb.OnParts(lb.L2(1e-3), "curv")},
+        "unknown part 'curv': did you mean 'curve'",
+    ),
+    (lb.run, (["sparse_recovery"],), "jobs must be TrainJob, FlowJob or SlowFlowJob, not str"),
+    (lb.run, {"jobs": [JOB], "workers": 0}, "workers=0 is not allowed"),
+    (_read, {"engine": 0}, "made by another version"),
+    (_read, {"kind": "fly"}, "unknown kind of job"),
+    (JOB.but, ({"step": 3},), "field of a train job"),
+    (JOB.but, ({"method.learning_rat": 3},), "did you mean 'learning_rate'"),
+    (JOB.but, ({"stop_at.x": 3},), "stop_at is None and has no parameters"),
+    (lb.grid, (JOB, {"steps": []}), "has no values"),
+    (lb.grid, (JOB, {"steps": [1, 1]}), "give each value once"),
+    *(
+        (_found, (steps, values), f"as many values as steps and at least one: got {len(steps)} and {len(values)}")
+        for steps, values in (([], []), ([0, 1], [1.0]), ([0], [1.0, 2.0]))
+    ),
+    *(
+        (Watch, ("generalised", "test_error", threshold), f"generalised threshold={threshold} is not allowed")
+        for threshold in (0, -1, NAN, INF)
+    ),
+    (Watch, ("generalised", "test_error", "low"), "generalised threshold must be a number"),
+    (_at, "train_error", "run.at needs one clock: give step=… or time=… or slow_time=…"),
+    (lambda **clocks: _run().record(**clocks), {"step": 1, "time": 2.0}, "needs one clock"),
+    (_at, {"column": "train_error", "log_time": 1.0}, "unknown column 'log_time'"),
+    (_at, {"column": "train_error", "step": 0}, "step=0 is not allowed"),
+    (_at, {"column": "train_eror", "step": 3}, "did you mean 'train_error'"),
+    (lambda column: _run()[column], "tets_error", "unknown column 'tets_error': did you mean 'test_error'"),
+]
 
 
-def test_stop_at_generalised_needs_a_test():
-    problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0])
-    with pytest.raises(InputError, match="needs a test measure"):
-        lb.train(problem, METHOD, steps=10, stop_at="generalised")
-    assert lb.train(problem, METHOD, steps=10).milestones.generalised is None
-
-
-def test_a_start_that_fits_already_has_an_absolute_error():
-    problem = lb.problems.LeastSquares(lambda w: w - 1.0, jnp.ones(3))
-    run = lb.train(problem, METHOD, lb.L1(1e-6), steps=100)
-    assert run["train_error"].max() < 1e-5
-    assert run.milestones.memorised is not None
-    assert run.milestones.memorised.lost is None
-
-
-def test_norms_of_tiny_and_huge_tensors():
-    penalty = lb.L2Norm(1.0)
-    np.testing.assert_allclose(penalty.subgradient(jnp.array([3e-200, 4e-200])), [0.6, 0.8])
-    np.testing.assert_allclose(penalty.prox(jnp.array([3e200, 4e200]), 1.0), [3e200, 4e200])
-
-
-def test_a_penalty_of_no_strength_moves_nothing():
-    np.testing.assert_array_equal(lb.Lp(0.0).prox(jnp.array([1e-300, -2.0, 0.0]), 1.0), [1e-300, -2.0, 0.0])
-
-
-def test_drawing_leaves_the_backend_alone():
-    before = mpl.get_backend()
-    mpl.use("svg")
-    try:
-        lb.train(PROBLEM, METHOD, steps=10).plot()
-        assert mpl.get_backend() == "svg"
-    finally:
-        mpl.use(before)
-
-
-def test_runs_are_compared_by_identity():
-    first, second = (lb.train(PROBLEM, METHOD, steps=10) for _ in range(2))
-    assert first == first  # noqa: PLR0124
-    assert first != second
-    assert len({first, second}) == 2
-
-
-def test_a_failing_listener_stops_the_others():
-    """A full disk at the first record must not cost the rest of a long batch."""
-
-    def full(number: int, rows: object) -> None:
-        if number == 0:
-            raise OSError(28, "No space left on device")
-
-    long = TrainJob(lb.problems.SparseRecovery(10, 2, 6), METHOD, lb.L1(1e-5), steps=10**9)
-    started = time.monotonic()
-    with pytest.raises(OSError, match="No space left"):
-        schedule([TrainJob(PROBLEM, METHOD, lb.L1(1e-5), steps=1000), long], emit=full)
-    assert time.monotonic() - started < 60  # 1e9 steps would take minutes
-
-
-def test_functions_do_not_outlive_their_use():
-    import gc
-    import weakref
-
-    def residuals(w):
-        return w - 1.0
-
-    problem = lb.problems.LeastSquares(residuals, jnp.ones(2))
-    assert "residuals" in problem.text
-    seen = weakref.ref(residuals)
-    del problem, residuals
-    gc.collect()
-    assert seen() is None
+@refusals({InputError: REFUSED})
+def test_a_run_that_cannot_be_meant_is_refused(refusal: Refusal):
+    refusal.check()

@@ -12,7 +12,7 @@ import pytest
 from cases import completion, sparse
 
 import latebloom as lb
-from latebloom.core.interrupts import listening, raising
+from latebloom.core.interrupts import raising
 from latebloom.engine.outcome import Ending
 from latebloom.engine.scheduler import schedule
 from latebloom.problems import DiagonalClassifier, SparseSigns
@@ -71,15 +71,6 @@ def terminate() -> None:
     time.sleep(0.1)
 
 
-def test_a_second_signal_raises():
-    cancel = threading.Event()
-    with listening(cancel):
-        terminate()
-        assert cancel.is_set()
-        with pytest.raises(KeyboardInterrupt):
-            terminate()
-
-
 def test_a_signal_whose_exception_is_swallowed_ends_the_next_work():
     """As JAX's callback in the garbage collector swallows it, between the start of a command and its runs."""
     with raising():
@@ -88,18 +79,6 @@ def test_a_signal_whose_exception_is_swallowed_ends_the_next_work():
         (run,) = schedule([LONG["train"]], progress=False)
     assert run.outcome.ending is Ending.NOT_BEGUN
     assert lb.run(LONG["train"].but({"steps": 10}), progress=False).outcome.ending is Ending.FINISHED
-
-
-def test_a_signal_that_is_ignored_on_purpose_stays_ignored():
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    try:
-        cancel = threading.Event()
-        with listening(cancel):
-            terminate()
-        assert not cancel.is_set()
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def test_elsewhere_than_in_the_main_thread_nobody_listens():

@@ -10,8 +10,8 @@ from scipy.optimize import linprog, lsq_linear
 
 import latebloom as lb
 from latebloom.engine.outcome import Ending
-from latebloom.errors import CapabilityError, InputError
 from latebloom.flows import SlowPath, l1_path
+from latebloom.flows.paths import l1
 from latebloom.problems import LinearRegression, SparseRecovery
 
 
@@ -143,6 +143,29 @@ def test_a_degenerate_end_is_certified_by_a_linear_program():
     assert np.abs(path.end - np.asarray(problem.truth)).max() < 1e-12
 
 
+def test_an_end_without_a_certificate_is_not_an_end(monkeypatch):
+    """The certificate alone decides: the same path, whose duality gap is said to be larger than is accepted."""
+    problem = SparseRecovery(dimension=40, sparsity=3, measurements=18, seed=1)
+    whole = l1_path(problem)
+    monkeypatch.setattr(l1, "_certify", lambda walk, values, ended: (1e-6, whole.dual))
+    path = l1_path(problem)
+    assert path.outcome.ending is Ending.STOPPED
+    assert not path.converged
+    assert "without a certificate (relative duality gap 1.0e-06)" in path.outcome.sentence
+    np.testing.assert_array_equal(path.points, whole.points)
+
+
+def test_components_that_almost_arrive_together_leave_a_corner_that_fits():
+    """Closed form: x = (1, 1, 2, 4), from x off the tie by 5e-12. Both are rounded to zero at once, and what that takes
+    from X a, 4.5e-13 of it, is given back to the others."""
+    row = np.array([1.0, 1.0, 2.0, 4.0])
+    path = l1_path(LinearRegression([row], [22.0]), start=row + np.array([5e-12, -5e-12, 0.0, 0.0]))
+    assert path.events == 2
+    np.testing.assert_array_equal(path.points[1][:2], [0.0, 0.0])
+    np.testing.assert_allclose(path.end, [0.0, 0.0, 0.0, 5.5], atol=1e-14)
+    assert path.infeasibility < 1e-14
+
+
 def test_a_matrix_is_followed_in_its_shape():
     path = l1_path(lb.problems.MatrixCompletion((3, 4), rank=1, observed=9, seed=1))
     assert path.points.shape[1:] == (3, 4)
@@ -159,8 +182,6 @@ def test_one_prediction_for_every_rate_and_strength():
     unreached = lb.theory.predicted_t2(problem, 0.1, lb.L1(1e-4), threshold=1e-8, path=path)
     assert unreached.step == np.inf
     assert "never" in unreached.notes
-    with pytest.raises(CapabilityError, match="L1 and NuclearNorm"):
-        lb.theory.predicted_t2(problem, 0.1, lb.L2(1e-4))
 
 
 def test_a_budget_is_an_outcome():
@@ -169,25 +190,3 @@ def test_a_budget_is_an_outcome():
     assert path.outcome.ending is Ending.BUDGET
     assert "raise max_events" in path.outcome.sentence
     np.testing.assert_allclose(path.end, l1_path(problem).points[10])
-    with pytest.raises(InputError, match="past the end of the path"):
-        path.at(1.0)
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(CapabilityError, match="linear in its parameters"):
-        l1_path(SparseRecovery(depth=2))
-    with pytest.raises(InputError, match="nothing fits them"):
-        l1_path(LinearRegression([[1.0], [1.0]], [1.0, 2.0]))
-    problem = LinearRegression([[1.0, 1.0]], [2.0])
-    with pytest.raises(InputError, match="start misses the measurements"):
-        l1_path(problem, start=[0.0, 0.0])
-    with pytest.raises(InputError, match="start has shape"):
-        l1_path(problem, start=[1.0, 1.0, 0.0])
-    with pytest.raises(InputError, match="max_events"):
-        l1_path(problem, max_events=0)
-    path = l1_path(problem)
-    for wrong in (-1.0, float("nan")):
-        with pytest.raises(InputError, match="slow times must be numbers"):
-            path.at(wrong)
-    with pytest.raises(InputError, match="truth has shape"):
-        path.crossing([1.0], 0.1)

@@ -7,7 +7,6 @@ import pytest
 
 import latebloom as lb
 from latebloom.engine.outcome import Ending
-from latebloom.errors import CapabilityError, InputError
 from latebloom.flows import nuclear_path
 from latebloom.flows.paths.nuclear_prox import prox_step
 from latebloom.oracles.nuclear.constraints import EntryConstraints, RowConstraints
@@ -97,18 +96,7 @@ def test_a_smaller_tolerance_is_closer():
     assert errors[2] < 1e-3
 
 
-def test_bad_input_and_budgets():
-    with pytest.raises(CapabilityError, match="measures a matrix"):
-        nuclear_path(lb.problems.SparseRecovery())
-    with pytest.raises(CapabilityError, match="linear in its parameters"):
-        nuclear_path(MatrixCompletion(depth=2))
-    problem = MatrixCompletion((6, 6), rank=1, observed=24, seed=2)
-    with pytest.raises(InputError, match="tolerance"):
-        nuclear_path(problem, tolerance=0.0)
-    with pytest.raises(InputError, match="start misses the measurements"):
-        nuclear_path(problem, start=np.zeros((6, 6)))
-    with pytest.raises(InputError, match="start has shape"):
-        nuclear_path(problem, start=np.zeros((5, 6)))
-    short = nuclear_path(problem, max_steps=3)
+def test_a_budget_is_an_outcome():
+    short = nuclear_path(MatrixCompletion((6, 6), rank=1, observed=24, seed=2), max_steps=3)
     assert short.outcome.ending is Ending.BUDGET
     assert "raise max_steps" in short.outcome.sentence

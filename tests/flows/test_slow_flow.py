@@ -1,4 +1,4 @@
-"""`slow_flow` against closed forms, SciPy and `flow` at small λ; degenerate limits, metrics, endings and refusals."""
+"""`slow_flow` against closed forms, SciPy and `flow` at small λ; degenerate limits, metrics and endings."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from scipy.optimize import brentq
 
 import latebloom as lb
 from latebloom.engine.outcome import Ending
-from latebloom.errors import CapabilityError, InputError
 from latebloom.probes import ALWAYS, Components, Trajectory
-from latebloom.problems import AbstractProblem
 from latebloom.zero_loss.normal_equations import DENSE
 
 UNTIL = 8.0
@@ -298,41 +296,3 @@ def test_ctrl_c_returns_what_was_done():
     timer.cancel()
     assert run.outcome.ending is Ending.INTERRUPTED
     assert "interrupted at slow time" in run.outcome.sentence
-
-
-# Refusals
-
-
-class _NoResiduals(AbstractProblem):
-    def init(self):
-        return jnp.ones(2)
-
-    def loss(self, params):
-        return jnp.sum(params**2)
-
-    def train_error(self, params):
-        return self.loss(params)
-
-    def test_error(self, params):
-        return self.loss(params)
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "match"),
-    [
-        ({"problem": _NoResiduals()}, CapabilityError, "slow_flow needs a least-squares problem"),
-        ({"penalty": lb.L1(1e-3)}, CapabilityError, "smooth penalty; L1.* has kinks: use L2, or l1_path"),
-        ({"penalty": lb.L2(0.0)}, InputError, "strength of the slow flow's penalty"),
-        ({"penalty": 1e-3}, InputError, "penalty must be a penalty record"),
-        ({"slow_time": 0.0}, InputError, "slow_time=0.0 is not allowed"),
-        ({"rtol": 2.0}, InputError, "rtol=2.0 is not allowed"),
-        ({"residual": 0.1}, InputError, "residual=0.1 is not allowed"),
-        ({"metric": np.ones(3)}, InputError, "metric does not have the shape of the parameters"),
-        ({"metric": -np.ones(8)}, InputError, "not positive"),
-        ({"probes": [lb.probes.SingularValues()]}, CapabilityError, "SingularValues needs"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_bad_input_is_refused_before_anything_runs(changes, error, match):
-    with pytest.raises(error, match=match):
-        slow_flow(**changes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latebloom.errors import CapabilityError, InputError
 from latebloom.oracles import least_squares, ridge
 from latebloom.problems import LinearRegression, SparseRecovery
 from latebloom.theory import (
@@ -123,20 +122,3 @@ def test_theorem_36_floor_holds_and_is_attained_without_noise():
     assert min(errors) >= floor * (1 - 1e-12)
     assert errors[-1] == pytest.approx(floor, rel=1e-8)
     assert errors[0] > 1.01 * floor
-
-
-def test_bad_input_is_refused():
-    problem = LinearRegression([[1.0, 0.0]], [1.0])
-    with pytest.raises(InputError, match="learning_rate=0 is not allowed"):
-        L2Iteration(problem, 0, 0.1)
-    with pytest.raises(InputError, match=r"weight_decay=-0\.1 is not allowed"):
-        L2Iteration(problem, 0.1, -0.1)
-    for steps in (-1, 0.5, [1, np.nan]):
-        with pytest.raises(InputError, match="steps must be whole numbers"):
-            L2Iteration(problem, 0.1, 0.1).at(steps)
-    with pytest.raises(CapabilityError, match="L2Iteration needs a problem that is linear in its parameters"):
-        L2Iteration(SparseRecovery(depth=2), 0.1, 0.1)
-    with pytest.raises(InputError, match="ridge_error_floor compares with the truth and the problem has none"):
-        ridge_error_floor(problem)
-    with pytest.raises(InputError, match=r"weight_decay=0\.0 is not allowed"):
-        L2Iteration(problem, 0.1, 0).distance_bound([1])

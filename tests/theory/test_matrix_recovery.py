@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from latebloom.errors import CapabilityError, InputError
-from latebloom.linalg.spectral_norm import smallest_spectral_norm
 from latebloom.penalties import L1, NuclearNorm
-from latebloom.problems import LinearRegression, MatrixCompletion, MatrixRegression, MatrixSensing
+from latebloom.problems import MatrixCompletion, MatrixRegression, MatrixSensing
 from latebloom.theory import (
     null_space_relative,
     rank_null_space_lower_bound,
@@ -43,33 +41,6 @@ def kernel_samples(problem, count, seed=0):
     basis = null_space(np.asarray(problem.design))
     draws = np.random.default_rng(seed).normal(size=(count, basis.shape[1]))
     return (draws @ basis.T).reshape(count, *problem.shape)
-
-
-@pytest.mark.parametrize(("rows", "columns", "count"), [(3, 4, 2), (5, 2, 6), (6, 6, 20), (4, 4, 15)])
-def test_independent_smallest_spectral_norm_against_cvxpy(rows, columns, count):
-    random = np.random.default_rng(count)
-    offset = random.normal(size=(rows, columns))
-    flat = np.linalg.qr(random.normal(size=(rows * columns, count)))[0].T
-    found = smallest_spectral_norm(offset, flat.reshape(count, rows, columns), tolerance=1e-8)
-    z = cp.Variable(count)
-    program = cp.Problem(cp.Minimize(cp.sigma_max(offset + cp.reshape(z @ flat, (rows, columns), order="C"))))
-    assert found.upper == pytest.approx(program.solve(solver=cp.CLARABEL), rel=1e-6)  # cvxpy's tolerance
-    assert 0 <= found.upper - found.lower <= 1e-8 * found.upper
-    assert np.linalg.norm(found.point, 2) == pytest.approx(found.upper)
-    np.testing.assert_allclose(flat @ found.witness.ravel(), 0, atol=1e-12 * np.abs(found.witness).max())
-
-
-def test_closed_form_smallest_spectral_norm():
-    alone = smallest_spectral_norm(np.diag([3.0, -4.0]), np.zeros((0, 2, 2)))
-    assert (alone.lower, alone.upper) == (pytest.approx(4), 4)
-    free = np.zeros((1, 2, 2))
-    free[0, 1, 1] = 1.0
-    # Completing a block: the smallest norm is that of the largest row or column that is known (Parrott).
-    parrott = smallest_spectral_norm(np.array([[1.0, 2.0], [2.0, 0.0]]), free, tolerance=1e-9)
-    assert parrott.upper == pytest.approx(np.sqrt(5), rel=1e-8)
-    assert parrott.lower == pytest.approx(np.sqrt(5), rel=1e-8)
-    everything = smallest_spectral_norm(np.ones((2, 2)), np.eye(4).reshape(4, 2, 2))
-    assert (everything.lower, everything.upper) == (0, 0)
 
 
 def test_independent_relative_constant_against_its_primal_in_cvxpy():
@@ -221,20 +192,3 @@ def test_closed_form_constants_of_theorem_35():
     wide = recovery_constants(small(0), 0.1, NuclearNorm(1e-4), rho=0.5, tau=1.0)
     assert wide.strength_as_printed == np.inf
     assert wide.strength < recovery_constants(small(0), 0.1, L1(1e-5), rho=0.5, tau=1.0).strength
-
-
-def test_bad_input_is_refused():
-    with pytest.raises(InputError, match=r"design has 4 columns and a matrix of shape \(3, 3\) has 9 entries"):
-        rank_null_space_lower_bound(np.eye(4), (3, 3), 1)
-    with pytest.raises(InputError, match="rank=3 is not allowed"):
-        rank_null_space_lower_bound(np.eye(4), (2, 2), 3)
-    with pytest.raises(InputError, match="starts=0 is not allowed"):
-        rank_null_space_lower_bound(np.eye(4)[:2], (2, 2), 1, starts=0)
-    with pytest.raises(CapabilityError, match="null_space_relative needs a problem that measures a matrix"):
-        null_space_relative(LinearRegression([[1.0, 0.0]], [1.0]))
-    with pytest.raises(InputError, match="null_space_relative compares with the truth and the problem has none"):
-        null_space_relative(MatrixRegression(np.ones((1, 2, 2)), [1.0]))
-    with pytest.raises(InputError, match="tolerance=0 is not allowed"):
-        null_space_relative(small(0), tolerance=0)
-    with pytest.raises(InputError, match=r"rho=1\.0 is not allowed"):
-        recovery_constants(small(0), 0.1, NuclearNorm(1e-4), rho=1.0, tau=1.0)

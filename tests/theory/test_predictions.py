@@ -6,29 +6,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from latebloom.errors import CapabilityError, InputError
 from latebloom.oracles import least_squares
-from latebloom.penalties import L1, L2
-from latebloom.problems import LeastSquares, LinearRegression, SparseRecovery
+from latebloom.penalties import L1
+from latebloom.problems import LinearRegression, SparseRecovery
 from latebloom.theory import (
     L2Iteration,
-    cl_constant_linear,
-    coherence,
     conditions,
     delay_estimate,
     generalisation_delay,
-    is_r_cl,
     largest_stable_learning_rate,
-    local_cl_constant,
     memorisation_radius,
     memorisation_step,
     memorisation_time,
-    mutual_coherence,
-    one_coherence,
-    smallest_cl_radius,
 )
-
-PRODUCT = LeastSquares(lambda w: jnp.array([w[0] * w[1] - 1.0]), jnp.array([1.0, 2.0]))
 
 
 def subgradient_loop(problem, learning_rate, strength, steps):
@@ -130,97 +120,3 @@ def test_the_largest_stable_learning_rate_is_where_descent_turns():
     below, above = (L2Iteration(problem, f * most, 0.0).norm([100, 10_000]) for f in (0.99, 1.01))
     assert below[1] < 2 * below[0]
     assert above[1] > 1e10 * above[0]
-
-
-def test_closed_form_cl_constant_is_a_tight_lower_bound():
-    problem = LinearRegression.random(features=8, samples=4, seed=0)
-    chi = cl_constant_linear(problem)
-    assert local_cl_constant(problem, problem.init(), 3.0).estimate >= chi
-    left = np.linalg.svd(np.asarray(problem.design))[0][:, -1]
-    point = jnp.asarray(np.linalg.pinv(problem.design) @ (np.asarray(problem.targets) + left))
-    assert local_cl_constant(problem, point, 0.0, samples=1).at_point == pytest.approx(chi, rel=1e-10)
-
-
-def test_closed_form_local_constant_of_a_product():
-    """g = (uv - 1)²/2 has |∇g|²/g = 2(u² + v²), so the infimum over a ball is known."""
-    found = local_cl_constant(PRODUCT, jnp.array([1.0, 2.0]), 1.0, samples=4000)
-    exact = 2 * (np.sqrt(5) - 1) ** 2
-    assert found.at_point == pytest.approx(10)
-    assert exact <= found.estimate < 1.05 * exact
-    assert not found.exact
-
-
-def test_r_cl_of_a_product_and_its_smallest_radius():
-    radius = smallest_cl_radius(PRODUCT, jnp.array([1.0, 2.0]))
-    # 4g = 2 = 2 r² (√5 - r)² has its smallest root at r(√5 - r) = 1.
-    exact = (np.sqrt(5) - 1) / 2
-    assert exact * 0.9 < radius < exact * 1.06  # a scan by 5 %, with an estimate from above
-    assert is_r_cl(PRODUCT, jnp.array([1.0, 2.0]), 1.1 * exact).holds
-    assert not is_r_cl(PRODUCT, jnp.array([1.0, 2.0]), 0.9 * exact).holds
-    assert not is_r_cl(PRODUCT, jnp.array([1.0, 2.0]), 2.5).holds  # the ball holds the saddle
-
-
-def test_smallest_radius_at_a_saddle_is_infinite_and_at_a_minimum_zero():
-    assert smallest_cl_radius(PRODUCT, jnp.array([0.0, 0.0])) == np.inf
-    assert smallest_cl_radius(PRODUCT, jnp.array([1.0, 1.0])) == 0
-
-
-def test_smallest_radius_of_a_linear_problem_is_the_threshold():
-    problem = LinearRegression.random(features=8, samples=4, seed=0)
-    radius = smallest_cl_radius(problem, problem.init())
-    assert is_r_cl(problem, problem.init(), 1.001 * radius).holds
-    assert not is_r_cl(problem, problem.init(), 0.999 * radius).holds
-
-
-def test_closed_form_coherence():
-    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
-    assert mutual_coherence(basis) == pytest.approx(0, abs=1e-14)
-    assert coherence(basis, 3 * basis[:, :1]) == pytest.approx(1)
-    frame = np.array([[np.cos(t) for t in (0, 2 * np.pi / 3, 4 * np.pi / 3)], [0, np.sqrt(3) / 2, -np.sqrt(3) / 2]])
-    assert mutual_coherence(frame) == pytest.approx(0.5)  # three vectors at 120°: Welch's bound is attained
-    assert one_coherence(frame, 2) == pytest.approx(1.0)
-
-
-def test_independent_coherence_by_enumeration():
-    matrix = np.random.default_rng(1).normal(size=(4, 7))
-    unit = matrix / np.linalg.norm(matrix, axis=0)
-    pairs = [[abs(unit[:, i] @ unit[:, j]) for j in range(7) if j != i] for i in range(7)]
-    assert mutual_coherence(matrix) == pytest.approx(max(map(max, pairs)))
-    assert one_coherence(matrix, 3) == pytest.approx(max(sum(sorted(row)[-3:]) for row in pairs))
-    assert mutual_coherence(matrix) >= np.sqrt((7 - 4) / (4 * 6))
-
-
-def test_the_coherence_of_a_problem_is_one_at_tau_one():
-    incoherent, coherent = (SparseRecovery(40, 3, 20, coherence=tau, basis="identity") for tau in (0.0, 1.0))
-    assert coherence(np.asarray(coherent.design).T, np.eye(40)) == pytest.approx(1)
-    assert coherence(np.asarray(incoherent.design).T, np.eye(40)) < 0.9
-
-
-def test_bad_input_is_refused():
-    problem = LinearRegression([[1.0, 0.0]], [1.0])
-    with pytest.raises(InputError, match="delay_estimate compares with the truth and the problem has none"):
-        delay_estimate(problem, 0.1, L1(1e-5))
-    with pytest.raises(InputError, match="learning_rate=3 is not allowed: descent diverges"):
-        memorisation_step(problem, 3.0, L1(1e-5))
-    with pytest.raises(CapabilityError, match="conditions knows the penalties L1 and NuclearNorm; L2"):
-        conditions(problem, 0.1, L2(1e-5))
-    with pytest.raises(InputError, match="cl_constant is not known for LeastSquares"):
-        memorisation_time(PRODUCT, 0.1, tolerance=1e-3)
-    with pytest.raises(InputError, match="eta=0 is not allowed"):
-        generalisation_delay(SparseRecovery(), 0.1, L1(1e-5), eta=0)
-    with pytest.raises(InputError, match=r"params has shape \(3,\)"):
-        generalisation_delay(SparseRecovery(), 0.1, L1(1e-5), eta=1, params=np.zeros(3))
-    with pytest.raises(CapabilityError, match="cl_constant_linear needs a problem that is linear"):
-        cl_constant_linear(SparseRecovery(depth=2))
-    with pytest.raises(InputError, match="matrix has a zero column, number 1"):
-        mutual_coherence([[1.0, 0.0], [1.0, 0.0]])
-    with pytest.raises(InputError, match="first has 2 rows and second 3"):
-        coherence(np.eye(2), np.eye(3))
-    with pytest.raises(InputError, match="sparsity=2 is not allowed"):
-        one_coherence(np.eye(2), 2)
-    with pytest.raises(InputError, match="at least 2"):
-        mutual_coherence([[1.0], [1.0]])
-    with pytest.raises(InputError, match="radius=-1 is not allowed"):
-        local_cl_constant(problem, problem.init(), -1)
-    with pytest.raises(InputError, match="design is zero"):
-        cl_constant_linear(LinearRegression([[0.0, 0.0]], [1.0]))
