@@ -135,8 +135,8 @@ class Counted(AbstractProblem):
 
 
 def count(steps: int, **options) -> lb.Run:
-    thresholds = {key: options.pop(key) for key in ("memorised_at", "generalised_at") if key in options}
-    return lb.train(Counted(**options), lb.GradientDescent(1.0), steps=steps, progress=False, **thresholds)
+    asked = {key: options.pop(key) for key in ("memorised_at", "generalised_at", "stop_at") if key in options}
+    return lb.train(Counted(**options), lb.GradientDescent(1.0), steps=steps, progress=False, **asked)
 
 
 @pytest.mark.parametrize("which", ["memorised", "generalised"])
@@ -151,6 +151,12 @@ def test_a_counted_error_that_comes_to_the_threshold_and_stays_there_is_below_it
     assert milestone.first.bracket[1] > 905
     assert milestone.lost is None
     assert getattr(count(2_000, rows=910.0, left=6.0, **at).milestones, which).censored
+    # The record that saw it ended the run, and only the bracket before it was run again.
+    stopped = count(2_000, rows=910.0, left=5.0, stop_at=which, **at)
+    low, high = milestone.first.bracket
+    assert stopped.outcome.ending is Ending.STOPPED
+    assert stopped["step"][-1] == high
+    assert stopped.provenance["gradients"] <= high + 4 * (high - low)
 
 
 @pytest.mark.parametrize(("first_loss", "limit"), [(0.25, 1e8), (1.0, 1e8), (100.0, 1e10)])

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from cases import CURVE_RATE, completion, curve
+from cases import completion
 from jax.flatten_util import ravel_pytree
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
@@ -219,52 +219,6 @@ def test_another_weight_decay_compiles_nothing(compiles):
     with compiles() as count:
         flow(weight_decay=3e-3)
     assert count() == 0
-
-
-# Crossings
-
-
-def waves() -> tuple[lb.problems.LeastSquares, float]:
-    """A test error `1/2 + cos(2π t / 5)`, and when it first falls below 1/5.
-
-    The flow of `curve` is `1 - w = exp(-t)`, which its test reads as `-t / log(1 - CURVE_RATE)` steps.
-    """
-    frequency = -2 * np.pi / 5 * np.log1p(-CURVE_RATE)
-    return curve(0.5, 1.0, frequency), 5 * np.arccos(-0.3) / (2 * np.pi)
-
-
-def test_lost_and_stable_crossings():
-    problem, first = waves()
-    run = flow(problem, weight_decay=0.0, time=8.0, probes=(), generalised_at=0.2, rtol=1e-8, atol=1e-11)
-    generalised = run.milestones.generalised
-    # The error of w, relative to 1 - w = exp(-t) ≥ 3e-4.
-    assert generalised.time == pytest.approx(first, abs=1e-4)
-    assert generalised.lost == pytest.approx(5 - first, abs=1e-3)
-    assert generalised.stable.step == pytest.approx(5 + first, abs=1e-2)
-
-
-def test_lost_is_the_first_return_above_and_not_the_last():
-    problem, first = waves()
-    run = flow(problem, weight_decay=0.0, time=9.9, probes=(), generalised_at=0.2, rtol=1e-9, atol=1e-12)
-    generalised = run.milestones.generalised
-    assert generalised.stable is None  # lost at 5 - first, found again at 5 + first, lost again at 10 - first
-    assert generalised.time == pytest.approx(first, abs=1e-4)
-    assert generalised.lost == pytest.approx(5 - first, abs=1e-3)
-
-
-def test_a_crossing_that_is_lost_at_the_end_is_not_stable():
-    problem, first = waves()
-    run = flow(problem, weight_decay=0.0, time=5.0, probes=(), generalised_at=0.2, rtol=1e-8, atol=1e-11)
-    assert run.milestones.generalised.first.step == pytest.approx(first, abs=1e-4)
-    assert run.milestones.generalised.lost == pytest.approx(5 - first, abs=1e-3)
-    assert run.milestones.generalised.stable is None
-
-
-def test_what_is_below_from_the_start_is_crossed_at_zero():
-    run = flow(memorised_at=1e6, generalised_at=1e-300)
-    assert run.milestones.memorised.time == 0
-    assert run.milestones.generalised.censored
-    assert "not generalised by time 1000" in str(run.milestones)
 
 
 # Kinks
