@@ -24,7 +24,6 @@ def test_pytorch_makes_the_steps_of_train():
     assert max(np.abs(leaf - fewer[name]).max() for name, leaf in run.params.items()) > 1e-4  # a step matters
 
 
-@pytest.mark.slow
 def test_the_comparisons_have_their_targets():
     results = networks.measure(modulus=7, size=12, steps=5, seeds=2, repeats=1, teacher=6)
     assert [result.target for result in results] == ["at least 1", "at least 1.5", "at most 2", "at most 2"]

@@ -14,8 +14,6 @@ from latebloom.figures import Line, Note
 from latebloom.probes.health import DEFECT
 from latebloom.store import Store
 
-pytestmark = pytest.mark.slow  # a network of its own to compile
-
 LATE = ("rises-between-10^10^2-and-10^10^4", "half-in-between", "not-sharp", "margin-grows", "kkt-on-average")
 
 

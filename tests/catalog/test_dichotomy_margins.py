@@ -15,7 +15,6 @@ from latebloom.catalog.reproduction import judge, reproduce
 from latebloom.store import Store
 
 
-@pytest.mark.slow
 def test_without_weight_decay_nothing_is_grokked(tmp_path):
     report = reproduce(fig1a, store=Store(tmp_path / "store"), dimension=1500, samples=96)
     (evidence,) = report.evidence
