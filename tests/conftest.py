@@ -38,6 +38,14 @@ def pytest_configure(config: pytest.Config) -> None:
         jax.config.update(name, value)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file stays on one worker, where its fixtures and compiled programs are, unless its tests name other groups."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.as_posix()))
+
+
 _COMPILED: list[str] = []
 
 

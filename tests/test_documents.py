@@ -39,7 +39,8 @@ def blocks(language: str) -> list:
         for title, text in sections(path.read_text(encoding="utf-8")):
             codes = [code for name, code in FENCE.findall(text) if name == language]
             if codes:
-                found.append(pytest.param("\n".join(codes), id=f"{path.stem}: {title}"))
+                name = f"{path.stem}: {title}"
+                found.append(pytest.param("\n".join(codes), id=name, marks=pytest.mark.xdist_group(name)))
     return found
 
 

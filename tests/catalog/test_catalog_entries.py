@@ -87,8 +87,9 @@ def test_every_entry_is_complete(name):
 
 def test_no_entry_asks_which_preset_it_runs():
     for path in Path(catalog.__file__).parent.glob("*/*.py"):
-        asks = [node.lineno for node in ast.walk(ast.parse(path.read_text())) if getattr(node, "attr", "") == "full"]
-        assert not asks, f"{path.name}:{asks}"
+        asked = [node for node in ast.walk(ast.parse(path.read_text())) if getattr(node, "attr", "") == "full"]
+        lines = [node.lineno for node in asked if getattr(node.value, "id", "") not in ("np", "jnp")]  # an array's
+        assert not lines, f"{path.name}:{lines}"
 
 
 def test_a_preset_is_another_setting():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Evidence, Fails, Measured, NotAsked, Settings
+from latebloom.catalog.base import Entry, Evidence, Fails, Measured, NotAsked, Settings, Study
 from latebloom.catalog.bounds import at_least, at_most, each, holds, within
 from latebloom.catalog.reproduction import file_name, judge, reproduce
 from latebloom.core.fields import choice, count, flag, number, numbers, text
@@ -144,6 +145,20 @@ def test_a_verdict_belongs_to_the_documented_settings(tmp_path):
         judge(entry.claims[-1], report.evidence)
     with pytest.warns(LatebloomWarning, match="the run will diverge"):
         assert not reproduce(entry, store=tmp_path / "store", learning_rate=50.0).as_documented, "its runs diverge"
+
+
+def test_a_study_is_not_served_for_other_settings(tmp_path):
+    entry = small_entry()
+
+    @entry.studies
+    def studies(s):  # an identity that forgets what it depends on
+        return [Study("square", {"experiment": entry.id}, lambda: {"square": np.array([s.steps**2.0])})]
+
+    squares = [
+        reproduce(entry, store=tmp_path / "store", **changes).evidence[0].tables["square"]["square"].tolist()
+        for changes in ({}, {"steps": 200}, {"steps": 300}, {})
+    ]
+    assert squares == [[250_000.0], [40_000.0], [90_000.0], [250_000.0]]
 
 
 def test_a_wrong_verdict_is_not_as_documented(tmp_path):

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ class Report:
             "experiment": self.entry.id,
             "seed": seeds[0],
             "seeds": seeds,
-            "set": plain({k: v for k, v in self.settings.changed(self.entry.settings).items() if k != "seed"}),
+            "set": plain(_changes(self.entry, self.settings)),
             "settings": plain(self.settings.values),
             "seconds": self.seconds,
             "gradients": self.gradients,
@@ -126,18 +126,31 @@ def reproduce(
     made, computed = run_stored([job for group in jobs for job in group.values()], store, label=entry.id)
     require_complete(made)
     runs = iter(made)
-    studies = [entry.study_list(draw) for draw in draws]
+    preset = entry.preset(settings)
+    studies = [
+        [_apart(study, entry, draw) if preset is None else study for study in entry.study_list(draw)] for draw in draws
+    ]
     tables, studied = _tables([study for group in studies for study in group], store)
     evidence = [
         Evidence(draw, group, {name: next(runs) for name in group}, {study.name: next(tables) for study in wanted})
         for draw, group, wanted in zip(draws, jobs, studies, strict=True)
     ]
-    preset = entry.preset(settings)
     verdicts = [judge(claim.of(preset), evidence, documented=preset is not None) for claim in entry.claims]
     paths = [] if out is None else _save(entry, evidence[0], Path(out))
     asked = sum(len(group) for group in jobs) + sum(len(group) for group in studies)
     seconds = time.perf_counter() - started
     return Report(entry, evidence, verdicts, paths, seconds, computed + studied, asked - computed - studied)
+
+
+def _apart(study: Study, entry: Entry, settings: Settings) -> Study:
+    """The study under the user's own settings, whichever of them its identity names."""
+    changes = plain(_changes(entry, settings), lossless=True)
+    return replace(study, configuration={**study.configuration, "set": changes})
+
+
+def _changes(entry: Entry, settings: Settings) -> dict[str, Any]:
+    """What was set of an entry, beside the draw."""
+    return {name: value for name, value in settings.changed(entry.settings).items() if name != "seed"}
 
 
 def _save(entry: Entry, evidence: Evidence, out: Path) -> list[Path]:

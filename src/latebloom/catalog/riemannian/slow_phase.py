@@ -112,7 +112,7 @@ def from_elsewhere(s):
 
 @prop2.studies
 def prop2_studies(s):
-    configuration = {"experiment": "riemannian/prop2", "version": 1, "seed": s.seed} | s.changed(prop2.settings)
+    configuration = {"experiment": "riemannian/prop2", "version": 1, "seed": s.seed}
     return [Study(ELSEWHERE, configuration, lambda: from_elsewhere(s))]
 
 
