@@ -30,6 +30,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def pytest_configure(config: pytest.Config) -> None:
     """What one worker compiles the others need not: half of a test run is thousands of programs of 20 ms."""
+    if not hasattr(config, "cache"):  # -p no:cacheprovider
+        return
     for name, value in {
         "jax_compilation_cache_dir": str(config.cache.mkdir("jax")),  # type: ignore[union-attr]
         "jax_persistent_cache_min_compile_time_secs": 0.0,

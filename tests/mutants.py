@@ -62,13 +62,13 @@ def is_seen(mutant: Mutant, folder: Path) -> bool:
     if whole.count(mutant.before) != 1:
         raise SystemExit(f"{mutant}: found {whole.count(mutant.before)} times in the file, must be once")
     path.write_text(whole.replace(mutant.before, mutant.after), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n0", *mutant.tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", *mutant.tests]
     paths = os.pathsep.join(str(folder / name) for name in ("src", "tests"))
     environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=SECONDS, check=False)
         if done.returncode not in (0, 1, 2):
-            raise SystemExit(f"{mutant}: its tests did not run:\n{done.stdout.decode()[-2000:]}")
+            raise SystemExit(f"{mutant}: its tests did not run:\n{(done.stdout + done.stderr).decode()[-2000:]}")
         return done.returncode != 0
     except subprocess.TimeoutExpired:
         return True
