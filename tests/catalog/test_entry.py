@@ -173,6 +173,16 @@ def test_a_wrong_verdict_is_not_as_documented(tmp_path):
     assert not reproduce(turned, store=tmp_path / "store").as_documented, "one wrong verdict of two"
 
 
+def test_a_sentence_that_holds_in_most_draws_does_not_fail():
+    """A claim documented to fail holds if it held in half of the draws, whatever its rate."""
+    outcomes = iter([0.5, 0.5, 2.0, 0.5, 2.0])
+    entry = Entry("a/b", "", "", source="", seconds=1, settings=Settings())
+    entry.claim(at_most(1), id="one", text="One.", fails="it should not", rate=0.9)(lambda e: next(outcomes))
+    verdict = judge(entry.claims[0], [Evidence(Settings(), {}, {})] * 5)
+    assert (verdict.held, verdict.of, verdict.holds) == (3, 5, True)
+    assert not verdict.as_documented
+
+
 def test_full_has_its_own_bounds_and_verdicts():
     claim = small_entry().claims[0]
     assert claim.of("default") is claim
