@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,16 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("repeatable")
+
+# The quickest code generator of XLA, here and in the processes that tests start: a test run is tens of thousands of
+# small programs, and each takes 10 ms to compile instead of 30. What it generates is slower, and right to the same
+# tolerances; `make verify` and one test of the command line use the one that users have.
+QUICK = (
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_backend_optimization_level=0",
+    "--xla_cpu_parallel_codegen_split_count=1",
+)
+os.environ.setdefault("XLA_FLAGS", " ".join(QUICK))
 
 # A shell in the background starts its children deaf to Ctrl-C; its tests, and the processes they start, need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -91,7 +91,10 @@ def moved(params, scale: float = 0.3, seed: int = 0):
     """The parameters a random step away."""
     leaves, structure = jax.tree.flatten(params)
     random = np.random.default_rng(seed)
-    return structure.unflatten([leaf + scale * random.normal(size=leaf.shape) for leaf in leaves])
+    there = [np.asarray(leaf) + scale * random.normal(size=leaf.shape) for leaf in leaves]
+    return structure.unflatten(
+        [jnp.asarray(array, dtype=leaf.dtype) for array, leaf in zip(there, leaves, strict=True)]
+    )
 
 
 def tanh_net(params, inputs):

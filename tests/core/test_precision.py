@@ -66,7 +66,7 @@ def test_single_precision_is_double_precision_to_the_tolerance():
 
 
 def test_single_precision_takes_a_hundred_thousand_parameters():
-    run = lb.flow(wide_net(1540, "float32"), weight_decay=DECAY, progress=False, rtol=1e-2, time=3.0)
+    run = lb.flow(wide_net(1540, "float32"), weight_decay=DECAY, progress=False, rtol=1e-2, time=1.0)
     assert sum(leaf.size for leaf in run.params.values()) == 100_100
     assert run.outcome.ending is Ending.FINISHED
     assert run.final["train_error"] < 0.2

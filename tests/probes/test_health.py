@@ -69,7 +69,7 @@ def test_defect_sees_what_cancels():
     single = {"naive": True, "precision": jnp.float32}
     assert probed(ZeroSumDefect(), [1.0] * 4, **single) < 1e-6
     assert 1e-5 < probed(ZeroSumDefect(), [10.0] * 4, **single) < 0.1
-    assert probed(ZeroSumDefect(), [18.0] * 4, **single) == 1.0
+    assert probed(ZeroSumDefect(), [18.0] * 4, **single) > 1 - 1e-5  # a gradient of rounding, or none
     assert probed(ZeroSumDefect(), [18.0] * 4, precision=jnp.float32) < 1e-6
     assert probed(ZeroSumDefect(), [800.0] * 4) == 1.0  # nothing is left of the gradient
 
