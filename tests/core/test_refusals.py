@@ -12,7 +12,7 @@ import latebloom as lb
 from latebloom import flows, penalties, theory
 from latebloom.core import json
 from latebloom.core.record import parse
-from latebloom.errors import CapabilityError, InputError
+from latebloom.errors import CapabilityError, InputError, check_count
 from latebloom.zero_loss.set import kkt_residual
 
 
@@ -20,11 +20,16 @@ def _read(text: str) -> Any:
     return parse(text, penalties.TABLE, "penalty")
 
 
+def _count(value: float) -> int:
+    return check_count("n", value)
+
+
 LONG = lb.WeightedL2(0.1, np.linspace(0.0, 1.0, 65))  # more than a text carries
 READ = [
     (_read, "l3[0.1]", "unknown penalty 'l3': did you mean 'l"),
     (_read, "lp[strenght=0.1]", "unknown parameter of lp 'strenght': did you mean 'strength'"),
     (_read, "l1[", "cannot read penalty 'l1[': write name[param=value,...]"),
+    (_count, 2.5, "n=2.5 is not allowed: n must be a whole number, e.g. 2"),
     (_read, "", "cannot read penalty ''"),
     (_read, "l1", "cannot build penalty 'l1': …strength"),
     (_read, "l1[1,2]", "cannot build penalty 'l1[1,2]': too many positional arguments; write e.g. l1[strength"),

@@ -14,13 +14,21 @@ from plain import RATE, reference, subgradient_iterates
 
 import latebloom as lb
 from latebloom.engine import descent
-from latebloom.engine.outcome import Ending
+from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.scheduler import schedule
 from latebloom.engine.training import TrainJob
 from latebloom.errors import LatebloomWarning
 from latebloom.probes import ALWAYS
 
 # Endings
+
+
+def test_endings_are_complete_or_not_and_failures_or_not():
+    outcomes = {ending: Outcome(ending, 0, "") for ending in Ending}
+    again = {Ending.INTERRUPTED, Ending.NOT_BEGUN}
+    assert {ending for ending, outcome in outcomes.items() if not outcome.complete} == again
+    broken = {Ending.DIVERGED, Ending.NOT_FINITE, Ending.NO_ZERO_LOSS}
+    assert {ending for ending, outcome in outcomes.items() if outcome.failed} == broken
 
 
 def test_a_finished_run_says_so():

@@ -81,6 +81,15 @@ def test_a_grid_is_every_combination_by_name():
     assert list(runs) == list(jobs)
 
 
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([], "the axis 'problem.seed' has no values"), ([1, 2, 1], "two cells of the grid are called 'seed=1'")],
+)
+def test_an_axis_without_values_or_with_one_twice_is_refused(values, words):
+    with pytest.raises(InputError, match=words):
+        lb.grid(TRAIN, {"problem.seed": values})
+
+
 def test_axes_that_end_alike_are_told_apart():
     job = lb.TrainJob(sparse(), lb.LabelNoise(0.005, 0.01), steps=3)
     assert list(lb.grid(job, {"problem.seed": [1], "method.seed": [2]})) == ["problem.seed=1, method.seed=2"]

@@ -11,7 +11,7 @@ import pytest
 import latebloom as lb
 from latebloom.core import progress
 from latebloom.errors import LatebloomError
-from latebloom.figures import overview, save
+from latebloom.figures import overview, panels, save
 from latebloom.figures.look import CYCLE
 
 
@@ -92,3 +92,8 @@ def test_a_dual_flow_is_drawn_with_the_norm_it_has():
     problem = lb.problems.DiagonalClassifier(data, init_scale=0.3)
     axes = lb.flow(problem, solver="dual", weight_decay=1e-3, time=3.0, progress=False).plot().axes
     assert len(axes[1].lines[0].get_xdata()) > 10
+
+
+def test_shades_of_a_family_go_from_dark_to_light():
+    assert [panels.shade_of(place, 3) for place in range(3)] == [0.0, 0.5, 1.0]
+    assert panels.shade_of(0, 1) == 0.0

@@ -21,3 +21,12 @@ def test_one_triangle_of_the_products_of_rows(rows):
     inverse = np.linalg.inv(expected)  # d log det(HHᵀ + ridge I) / 2
     np.testing.assert_allclose(slopes[0], inverse @ np.asarray(features), rtol=1e-8, atol=1e-10)
     assert slopes[1] == pytest.approx(np.trace(inverse) / 2)
+
+
+def test_its_derivative_is_symmetric():
+    """Rung 1: `dH Hᵀ + H dHᵀ + d(ridge) I`, the whole of it, whatever reads one triangle."""
+    random = np.random.default_rng(0)
+    features, change = random.normal(size=(2, 4, 6))
+    _, found = jax.jvp(lower_gram, (jnp.asarray(features), 0.5), (jnp.asarray(change), 0.1))
+    expected = change @ features.T + features @ change.T + 0.1 * np.eye(4)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

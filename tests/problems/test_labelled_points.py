@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from latebloom.problems import GaussianGap, SparseSigns
+from latebloom.problems import DiagonalClassifier, GaussianGap, SparseSigns
 
 SMALL = SparseSigns(dimension=60, samples=12, test_samples=300, seed=3)
 
@@ -46,3 +46,9 @@ def test_the_exact_test_error_against_a_million_points(margin):
 def test_the_gap_is_empty():
     data = GaussianGap(dimension=50, samples=200, margin=5.0)
     assert float(jnp.min(data.signed @ data.truth)) >= 2.5
+
+
+def test_a_margin_of_zero_is_an_error_in_training_too():
+    net = DiagonalClassifier(SMALL, init_scale=0.3)
+    nothing = jnp.zeros_like(net.init())
+    assert float(net.train_error(nothing)) == float(net.test_error(nothing)) == 1.0

@@ -33,3 +33,9 @@ def test_errors_are_absolute_where_there_is_nothing_to_be_relative_to():
     problem = lb.problems.LinearRegression([[3.0, 4.0]], [0.0], truth=[0.0, 0.0], init=[1.0, 1.0])
     assert float(problem.train_error(problem.init())) == 7.0
     assert float(problem.test_error(problem.init())) == pytest.approx(np.sqrt(2))
+
+
+def test_the_start_has_its_scale_and_the_data_do_not():
+    one, three = (lb.problems.LinearRegression.random(features=8, samples=5, init_scale=s) for s in (1.0, 3.0))
+    np.testing.assert_allclose(three.init(), 3 * np.asarray(one.init()), rtol=1e-15)
+    np.testing.assert_array_equal(three.design, one.design)

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from latebloom.errors import InputError
 from latebloom.oracles import least_squares
 from latebloom.penalties import L1
 from latebloom.problems import LinearRegression, SparseRecovery
@@ -120,3 +121,17 @@ def test_the_largest_stable_learning_rate_is_where_descent_turns():
     below, above = (L2Iteration(problem, f * most, 0.0).norm([100, 10_000]) for f in (0.99, 1.01))
     assert below[1] < 2 * below[0]
     assert above[1] > 1e10 * above[0]
+
+
+def test_closed_form_memorisation_of_one_measurement():
+    """By hand: ρ = 1/2, one away, so ceil(log(1 + 1/2 / (αβ√n)) / log 2), at two learning rates of one ρ."""
+    problem = LinearRegression([[1.0, 0.0, 0.0, 0.0]], [1.0])
+    for rate in (0.5, 1.5):
+        expected = np.ceil(np.log2(1 + 0.5 / (rate * 1e-3 * 2)))
+        assert memorisation_step(problem, rate, L1(1e-3)).step == expected
+    assert np.ceil(np.log2(1 + 0.25 / 1e-3)) != memorisation_step(problem, 0.5, L1(1e-3)).step, "α is in it"
+
+
+def test_a_learning_rate_that_diverges_is_refused_with_the_largest():
+    with pytest.raises(InputError, match=r"it must be below 0\.5,"):
+        memorisation_step(LinearRegression([[2.0, 0.0]], [1.0]), 1.0, L1(1e-3))

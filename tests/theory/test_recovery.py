@@ -102,3 +102,11 @@ def test_closed_form_constants_of_theorem_33():
     wide = recovery_constants(SparseRecovery(), 0.1, L1(1e-5), rho=0.5, tau=1.0)
     assert wide.strength_as_printed == np.inf
     assert np.isfinite(wide.strength)
+
+
+def test_closed_form_the_bound_off_the_data_and_the_robust_constant():
+    """By hand: excess 2 and misfit 1 give (1.5 · 2 + 2 · 1) / 0.5; √4 times ρ or 1, whichever is larger."""
+    problem = LinearRegression([[1.0, 2.0]], [2.0], truth=[0.0, 1.0])
+    assert recovery_error_bound(problem, [3.0, 0.0], rho=0.5, tau=1.0) == pytest.approx(10)
+    assert robust_constant([[1.0, 0.0, 0.0, 0.0]], rho=0.5) == pytest.approx(2)
+    assert robust_constant([[1.0, 0.0, 0.0, 0.0]], rho=3.0) == pytest.approx(6)
