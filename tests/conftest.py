@@ -40,7 +40,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What one worker compiles the others need not: half of a test run is thousands of programs of 20 ms."""
+    """What one worker compiles the others need not, nor the processes that tests start.
+
+    Two thirds of a test run are thousands of programs of 20 ms.
+    """
     if not hasattr(config, "cache"):  # -p no:cacheprovider
         return
     for name, value in {
@@ -49,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }.items():
         jax.config.update(name, value)
+        os.environ[name.upper()] = str(value)
 
 
 @pytest.hookimpl(tryfirst=True)

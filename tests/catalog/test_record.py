@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def declared(claim) -> dict:
     return json.loads(json.dumps({key: told[key] for key in TOLD}))
 
 
+@cache
 def kept() -> dict:
     return parse(RECORD.read_text(encoding="utf-8"))["entries"] if RECORD.exists() else {}
 
@@ -72,7 +74,7 @@ def write(names: list[str]) -> int:
     from latebloom import catalog
     from latebloom.catalog.reproduction import reproduce
 
-    record, wrong = kept(), []
+    record, wrong = dict(kept()), []
     for number, entry in enumerate(chosen := catalog.select(names), start=1):
         print(f"[{number}/{len(chosen)}] {entry.id} ({entry.cost()})", file=sys.stderr)
         report = reproduce(entry)

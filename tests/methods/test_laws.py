@@ -37,18 +37,6 @@ def test_a_step_keeps_the_form_of_parameters_and_memory(case: MethodCase):
 
 
 @CASES
-def test_a_step_is_the_same_compiled_and_not(case: MethodCase):
-    method, problem, penalty, params = case.method, case.problem, case.penalty, case.problem.init()
-    state = method.init(problem, penalty, params)
-    for _ in range(2):  # the second from a memory that is not the first one
-        compiled = step_of(method, problem, penalty, params, state)
-        with jax.disable_jit():
-            plain = method.step(problem, penalty, params, state)
-        params, state = compiled
-        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13), compiled, plain)
-
-
-@CASES
 def test_steps_descend(case: MethodCase):
     last = iterates(case.method, case.problem, case.penalty, 30)[-1]
     assert objective(case.problem, case.penalty, last) < objective(case.problem, case.penalty, case.problem.init())

@@ -34,15 +34,6 @@ def test_a_value_has_its_shape_and_is_finite(case: ProbeCase):
 
 
 @CASES
-def test_a_value_is_the_same_compiled_and_not(case: ProbeCase):
-    params = moved(case.problem.init())
-    compiled = np.asarray(measure_of(case.probe, case.problem, case.penalty, params))
-    plain = np.asarray(case.probe.measure(case.problem, case.penalty, params))
-    # arcsin amplifies rounding near π/2, the entropy where a singular value is nearly zero.
-    np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)
-
-
-@CASES
 def test_where_there_is_nothing_to_measure_it_says_so(case: ProbeCase):
     if case.anywhere:
         case.probe.check(Mute(), case.penalty)

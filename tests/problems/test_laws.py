@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -38,6 +38,8 @@ def measure(problem: Any, params: Any) -> dict[str, Any]:
     """All that the laws read off one point, as one program."""
     found = {"loss": problem.loss(params), "gradient": problem.gradient(params)}
     found |= {"train_error": problem.train_error(params), "test_error": problem.test_error(params)}
+    if isinstance(problem, AbstractLeastSquares):
+        found["residuals"] = problem.residuals(params)
     return found | {"autodiff": jax.grad(problem.loss)(params)}
 
 
@@ -132,7 +134,7 @@ def test_capabilities_are_as_the_table_says(case):
 
 @of(AbstractLeastSquares)
 def test_the_loss_is_half_the_sum_of_squares(case):
-    residuals = np.asarray(case.problem.residuals(point(case)))
+    residuals = np.asarray(at(case.name)["residuals"])
     assert residuals.ndim == 1
     assert float(at(case.name)["loss"]) == pytest.approx(0.5 * residuals @ residuals, rel=1e-13)
 
@@ -248,20 +250,27 @@ def test_an_epoch_of_minibatches_has_the_full_loss_and_gradient_in_the_mean(case
     assert_close(mean, at(case.name)["gradient"], case.slack)
 
 
+@partial(jax.jit, static_argnames="part")
+def answers(problem: Any, params: Any, part: str) -> dict[str, Any]:
+    """All that is counted on a part of the data, as one program."""
+    read = {name: getattr(problem, name) for name in ("scores", "correct", "accuracy", "wrong", "class_margins")}
+    return {name: function(params, part) for name, function in read.items()}
+
+
 @of(AbstractLabelled, but=lambda problem: not problem.labelled)
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_answers_are_counted(case, part):
     """Rung 2: NumPy's argmax, row by row; shares of a whole number of rows, 0 and 1 exactly."""
-    problem, params = case.problem, point(case)
-    scores, labels = np.asarray(problem.scores(params, part)), np.asarray(problem.labels(part))
+    found, labels = answers(case.problem, point(case), part), np.asarray(case.problem.labels(part))
+    scores = np.asarray(found["scores"])
     assert scores.shape[0] == len(labels)
     right = sum(int(np.argmax(row)) == label for row, label in zip(scores, labels, strict=True))
-    assert int(problem.correct(params, part)) == right
-    assert float(problem.accuracy(params, part)) == pytest.approx(right / len(labels), abs=1e-15)
-    assert float(problem.wrong(params, part)) == pytest.approx(1 - right / len(labels), abs=1e-15)
+    assert int(found["correct"]) == right
+    assert float(found["accuracy"]) == pytest.approx(right / len(labels), abs=1e-15)
+    assert float(found["wrong"]) == pytest.approx(1 - right / len(labels), abs=1e-15)
     if part == "test":
         assert float(at(case.name)["test_error"]) == pytest.approx(1 - right / len(labels), abs=1e-15)
-    margins = np.asarray(problem.class_margins(params, part))
+    margins = np.asarray(found["class_margins"])
     assert margins.shape == (len(labels), scores.shape[1] - 1)
     assert (margins.min(axis=1) > 0).sum() == right
     others = [np.delete(row, label) for row, label in zip(scores, labels, strict=True)]

@@ -1,4 +1,4 @@
-"""Arrays that users give, checked, and what parameters are."""
+"""Arrays that users give, checked; what parameters are; the way of arrays into JAX."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ import numpy as np
 from latebloom.errors import InputError
 
 Params = Any  # a pytree of arrays
+
+
+def to_jax(value: Any) -> Any:
+    """A number or an array as an array of JAX.
+
+    An array of NumPy is copied there as it is: `jnp.asarray` compiles a program for every new shape, 10 ms each.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    return jax.device_put(np.array(value)) if isinstance(value, np.ndarray) else jnp.asarray(value)
 
 
 def check_array(what: str, value: Any, *, ndim: int | None = None) -> np.ndarray:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from latebloom.core.arrays import to_jax
 from latebloom.errors import CapabilityError
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def in_precision(tree: T, kind: str) -> T:
     """
 
     def cast(leaf):
-        array = jnp.asarray(leaf)
-        return array.astype(kind) if jnp.issubdtype(array.dtype, jnp.floating) else array
+        array = np.asarray(leaf)
+        return to_jax(array.astype(kind) if jnp.issubdtype(array.dtype, jnp.floating) else array)
 
     return jax.tree.map(cast, tree)

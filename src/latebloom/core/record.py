@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from latebloom.core import fields
+from latebloom.core.arrays import to_jax
 from latebloom.core.reading import items, read_value, split
 from latebloom.errors import CapabilityError, InputError, unknown_name
 
@@ -177,7 +177,7 @@ def _jax(value: Any) -> Any:
         return {key: _jax(item) for key, item in value.items()}
     if type(value) is tuple:
         return tuple(_jax(item) for item in value)
-    return jnp.asarray(value) if isinstance(value, np.ndarray) else value
+    return to_jax(value) if isinstance(value, np.ndarray) else value
 
 
 def _plain(record: Record, key: str, value: Any) -> Any:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core.arrays import to_jax
 from latebloom.engine import descent, milestones, outcome
 from latebloom.engine.batch import AbstractBatch, Emit, Rows, structure
 from latebloom.engine.descent import CAPACITY, Lane, Point, Progress
@@ -56,7 +57,7 @@ class LaneResult:
 
 def stack(lanes: Sequence[Lane]) -> Lane:
     """Lanes of one structure as one pytree with a leading axis."""
-    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves])), *lanes)
+    return jax.tree.map(lambda *leaves: to_jax(np.stack([np.asarray(leaf) for leaf in leaves])), *lanes)
 
 
 class Shard(AbstractBatch):

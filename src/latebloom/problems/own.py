@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.core import fields
-from latebloom.core.arrays import Params
+from latebloom.core.arrays import Params, to_jax
 from latebloom.errors import InputError
 from latebloom.problems.base import AbstractLeastSquares
 
@@ -71,7 +71,7 @@ class LeastSquares(AbstractLeastSquares):
     start_norm: jax.Array = fields.derived()
 
     def derive(self):
-        start = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=self.precision), self.start)
+        start = jax.tree.map(lambda leaf: to_jax(np.asarray(leaf, dtype=self.precision)), self.start)
         first = np.asarray(self.function(start))
         if first.ndim != 1 or first.size == 0:
             raise InputError(f"residuals(init) has shape {first.shape}: return a non-empty vector, e.g. with .ravel()")

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from latebloom.core.arrays import Params
+from latebloom.core.arrays import Params, to_jax
 from latebloom.core.threads import one_core
 from latebloom.errors import InputError, check_number
 from latebloom.linalg.nonnegative import nonnegative_quadratic
@@ -68,7 +68,7 @@ def margin_kkt(problem: AbstractProblem, params: Params, *, slack: float = 0.1) 
     near = np.flatnonzero(margins <= (1 + slack) * smallest)
     if len(near) > MOST:
         raise InputError(f"{len(near)} margins are within slack={slack:g} of the smallest: use a smaller slack")
-    features = np.asarray(_features(problem, unit, jnp.asarray(near)), dtype=np.float64)
+    features = np.asarray(_features(problem, unit, to_jax(near)), dtype=np.float64)
     with one_core():
         # ⟨∇m_i, θ⟩ = L m_i, as Euler has it.
         multipliers = nonnegative_quadratic(features @ features.T, degree * margins[near])
@@ -115,7 +115,7 @@ def averaged_kkt(
     require_log_loss(problem, "averaged_kkt")
     check_number("learning_rate", learning_rate, above=0)
     check_number("growth", growth, above=0)
-    start = jax.tree.map(jnp.asarray, params)
+    start = jax.tree.map(to_jax, params)
     made, end = _grow(problem, start, jnp.asarray(learning_rate), jnp.asarray(1 + growth), jnp.asarray(most))
     if not int(made) < most:
         raise InputError(

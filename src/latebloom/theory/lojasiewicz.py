@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from latebloom.core.arrays import Params
+from latebloom.core.arrays import Params, to_jax
 from latebloom.core.seeds import generator
 from latebloom.errors import check_count, check_number
 from latebloom.linalg.spectrum import Spectrum
@@ -155,7 +155,7 @@ def _probe(
 ) -> tuple[float, float, Callable[[float], float]]:
     """`g(x)`, `|∇g(x)|²/g(x)`, and the smallest ratio over sampled points as a function of the radius."""
     centre, unravel = ravel_pytree(params)
-    directions = jnp.asarray(_unit_ball(check_count("samples", samples), centre.size, seed))
+    directions = to_jax(_unit_ball(check_count("samples", samples), centre.size, seed))
 
     def ratio(point: jax.Array) -> jax.Array:
         height = problem.loss(unravel(point))

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core.arrays import to_jax
 from latebloom.engine import milestones
 from latebloom.engine.batch import AbstractBatch, Emit, Rows, structure
 from latebloom.engine.milestones import Crossing, Milestone, Milestones, Watch
@@ -133,7 +134,7 @@ class FlowBatch(AbstractBatch):
 
     def resume(self, number: int, state: Any) -> None:
         if state is not None:
-            self.progress = jax.tree.map(jnp.asarray, state["progress"])
+            self.progress = jax.tree.map(to_jax, state["progress"])
             self.position, self.tables, self.opened = state["position"], [state["rows"]], True
 
 

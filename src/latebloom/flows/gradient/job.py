@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from latebloom.core.arrays import to_jax
 from latebloom.core.fields import choice, count, number
 from latebloom.core.precision import in_precision, require_double
 from latebloom.engine.batch import AbstractBatch, Rows
@@ -154,7 +155,7 @@ class FlowJob(AbstractJob):
         return FlowLane(
             problem=in_precision(self.problem, self.precision),
             penalty=in_precision(self.penalty, self.precision),
-            probes=jax.tree.map(jnp.asarray, self.all_probes),
+            probes=jax.tree.map(to_jax, self.all_probes),
             watched=(TrainError(), TestError()),
             thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
             stop_on=jnp.asarray([watch.name == self.stop_at for watch in self.watches]),

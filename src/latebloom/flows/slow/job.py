@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from latebloom.core.arrays import to_jax
 from latebloom.core.fields import count, number, own
 from latebloom.core.precision import require_double
 from latebloom.engine.batch import AbstractBatch, Rows
@@ -106,7 +107,7 @@ class SlowFlowJob(AbstractJob):
         """The job as the compiled loop takes it; refuses combinations that cannot work."""
         self.check_parts()
         rows = require_least_squares(self.problem, "slow_flow").live_residuals()
-        problem, penalty, probes = jax.tree.map(jnp.asarray, (self.problem, self.penalty, self.all_probes))
+        problem, penalty, probes = jax.tree.map(to_jax, (self.problem, self.penalty, self.all_probes))
         return SlowLane(
             problem=problem,
             penalty=penalty,
@@ -118,8 +119,8 @@ class SlowFlowJob(AbstractJob):
             atol=jnp.asarray(self.atol),
             until=jnp.asarray(self.slow_time),
             residual=jnp.asarray(self.residual),
-            metric=None if self.metric is None else jnp.asarray(self.metric),
-            rows=None if rows is None else jnp.asarray(rows),
+            metric=None if self.metric is None else to_jax(self.metric),
+            rows=None if rows is None else to_jax(rows),
         )
 
     def times(self) -> np.ndarray:

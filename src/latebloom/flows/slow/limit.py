@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from latebloom.core.arrays import Params
+from latebloom.core.arrays import Params, to_jax
 from latebloom.core.precision import require_double
 from latebloom.errors import InputError, check_number
 from latebloom.flows.slow import approach
@@ -70,7 +70,7 @@ def limit_map(problem: AbstractProblem, params: Params | None = None, *, rtol: f
     require_double(problem, "limit_map")
     rtol = check_number("rtol", rtol, above=1e-11, below=1)
     start = problem.init() if params is None else _like(params, problem)
-    moved: Any = _From(jax.tree.map(jnp.asarray, problem), start)
+    moved: Any = _From(jax.tree.map(to_jax, problem), start)
     goal = residual_goal(moved, RESIDUAL)
     lane = approach.fast_lane(moved, None, jnp.asarray(100 * rtol))
     found = approach.reach(lane, None, goal, BUDGET)

@@ -122,7 +122,7 @@ class SparseSigns(AbstractPoints):
         support = truth[: self.sparsity]
         return {
             "truth": truth,
-            "inputs": jnp.asarray(inputs, float),
+            "inputs": np.asarray(inputs, float),
             "labels": np.sign(inputs[:, : self.sparsity] @ support),
             "test_inputs": test,
             "test_labels": np.sign(test[:, : self.sparsity] @ support),

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.core import fields
+from latebloom.core.arrays import to_jax
 from latebloom.core.seeds import generator
 from latebloom.errors import InputError, LatebloomWarning
 from latebloom.problems.classifier import PARTS, AbstractRowClassifier
@@ -95,7 +96,7 @@ class ModularClassifier(AbstractRowClassifier):
                 f"{self.precision}; use one between {least:.0e} and {most:.0e}{other}"
             )
         parts = {FIRST: first, BIAS: np.zeros(self.width), SECOND: second}
-        return {name: jnp.asarray(self.init_scale * leaf, self.precision) for name, leaf in parts.items()}
+        return {name: to_jax(np.asarray(self.init_scale * leaf, self.precision)) for name, leaf in parts.items()}
 
     def init(self) -> dict[str, jax.Array]:
         return self.start

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.core import fields
+from latebloom.core.arrays import to_jax
 from latebloom.core.seeds import generator
 from latebloom.errors import InputError
 from latebloom.problems.base import AbstractLeastSquares, relative_norm
@@ -55,7 +56,7 @@ class ReluRegression(AbstractLeastSquares):
             raise InputError(
                 f"teacher has shape {self.teacher.shape}: give three rows, u, v and b, with a column a unit"
             )
-        points = jnp.asarray(np.sort(generator(self.seed, "samples").uniform(-DOMAIN, DOMAIN, size=self.samples)))
+        points = to_jax(np.sort(generator(self.seed, "samples").uniform(-DOMAIN, DOMAIN, size=self.samples)))
         start = np.sqrt(self.init_variance) * generator(self.seed, "init").normal(size=(3, self.width))
         return {"points": points, "values": network(self.teacher, points), "start": start}
 

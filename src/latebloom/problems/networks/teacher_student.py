@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from latebloom.core import fields
+from latebloom.core.arrays import to_jax
 from latebloom.core.seeds import generator
 from latebloom.errors import InputError
 from latebloom.problems.base import AbstractLeastSquares
@@ -91,7 +92,7 @@ class TeacherStudent(AbstractRows, AbstractLeastSquares):
         return {"slopes": self.sobolev > 0, "start": start, **data}
 
     def _array(self, values: np.ndarray) -> jax.Array:
-        return jnp.asarray(np.asarray(values, self.precision))
+        return to_jax(np.asarray(values, self.precision))
 
     def init(self) -> dict[str, jax.Array]:
         return self.start
