@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Evidence, Fails, Measured, NotAsked, Settings, Study
+from latebloom.catalog.base import Entry, Evidence, Settings, Study
 from latebloom.catalog.bounds import at_least, at_most, each, holds, within
+from latebloom.catalog.claims import Fails, Measured, NotAsked
 from latebloom.catalog.reproduction import file_name, judge, reproduce
 from latebloom.core.fields import choice, count, flag, number, numbers, text
 from latebloom.errors import InputError, LatebloomWarning, UnknownNameError
@@ -217,10 +218,10 @@ def test_slips_in_an_entry_are_found_when_it_is_written():
     [
         (at_most(1), lambda e: 0.5, Measured(0.5, True)),
         (at_most(1), lambda e: None, Measured(None, False)),
-        (at_most(1), lambda e: NotAsked("not recoverable"), Measured("not recoverable", True)),
+        (at_most(1), lambda e: NotAsked("not recoverable"), Measured("not recoverable", None)),
         (each(at_most(1)), lambda e: {"a": 0.5, "b": 2}, Measured({"a": 0.5, "b": 2}, False)),
         (holds("{most:g}", most=1), lambda e, most: (0.5, most == 1), Measured(0.5, True)),
-        (holds("{most:g}", most=1), lambda e, most: NotAsked("elsewhere"), Measured("elsewhere", True)),
+        (holds("{most:g}", most=1), lambda e, most: NotAsked("elsewhere"), Measured("elsewhere", None)),
     ],
 )
 def test_what_a_measure_may_return(bound, measure, found):

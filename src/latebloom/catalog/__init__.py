@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from latebloom.catalog import beyond_l2, dichotomy, geometry, riemannian
-from latebloom.catalog.base import Claim, Entry, Evidence, Measured, Settings, Study
+from latebloom.catalog.base import Entry, Evidence, Settings, Study
+from latebloom.catalog.claims import Claim, Measured
+from latebloom.catalog.statements import Register
 from latebloom.errors import unknown_name
 
 # What the prefixes of the ids stand for.
@@ -16,9 +18,22 @@ PAPERS = {
     "dichotomy": dichotomy.PAPER,
 }
 
-ENTRIES: dict[str, Entry] = {
-    entry.id: entry for paper in (beyond_l2, riemannian, geometry, dichotomy) for entry in paper.ENTRIES
+_PAPERS = (beyond_l2, riemannian, geometry, dichotomy)
+ENTRIES: dict[str, Entry] = {entry.id: entry for paper in _PAPERS for entry in paper.ENTRIES}
+
+
+REGISTERS: dict[str, Register] = {
+    register.document: register
+    for paper in (beyond_l2, riemannian, geometry, dichotomy)
+    for register in paper.REGISTERS
 }
+
+
+def registers(name: str | None = None) -> list[Register]:
+    """The registers of all documents, or the one with this name."""
+    if name is not None and name not in REGISTERS:
+        raise unknown_name("document", name, REGISTERS)
+    return list(REGISTERS.values()) if name is None else [REGISTERS[name]]
 
 
 def get(name: str) -> Entry:

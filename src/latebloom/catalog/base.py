@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from latebloom.catalog.bounds import AbstractBound, Condition
+from latebloom.catalog.bounds import AbstractBound
+from latebloom.catalog.claims import FULL, Claim, Fails
 from latebloom.core.fields import SPECIFIERS, check_all, describe, seed
 from latebloom.core.reading import items, read_value, split
 from latebloom.errors import unknown_name
@@ -22,11 +23,11 @@ from latebloom.errors import unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
+    from latebloom.catalog.controls import AbstractControl
     from latebloom.engine.run import Run
     from latebloom.figures import Figure
 
 F = TypeVar("F", bound=Callable[..., Any])
-FULL = "full"  # the preset of the paper's size
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=SPECIFIERS)
@@ -141,86 +142,6 @@ class Evidence:
         return pd.DataFrame(rows, index=list(cells))
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The number a claim was judged by, and the verdict."""
-
-    value: Any
-    holds: bool
-
-
-@dataclass(frozen=True)
-class NotAsked:
-    """What a measure returns of a draw that the claim does not speak of, with the reason; the claim then holds."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Fails:
-    """A verdict that is another at the paper's size: there the claim fails, with the reason."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One sentence of a paper (or its correction), how to measure it, and what the number must be.
-
-    `fails` is the reason why a claim fails as printed: a verdict that we have measured and stand by, with the corrected
-    claim beside it. `full` is the bound, or `Fails(reason)`, of the paper's size, where that is another. `rate` is the
-    share of draws in which a claim that depends on the draw holds at least; 1 means always.
-    """
-
-    id: str
-    text: str
-    source: str
-    quantity: str
-    bound: AbstractBound
-    measure: Callable[..., Any]
-    rate: float = 1.0
-    fails: str | None = None
-    full: AbstractBound | Fails | None = None
-
-    @property
-    def documented(self) -> bool:
-        """The verdict with the documented settings."""
-        return self.fails is None
-
-    @property
-    def expected(self) -> str:
-        """The bound in words, after the quantity that it bounds; then why it fails, if it does."""
-        words = f"{self.quantity} {self.bound}".strip()
-        return words if self.fails is None else f"{words}; fails: {self.fails}"
-
-    def of(self, preset: str | None) -> Claim:
-        """The claim as it is judged with a preset."""
-        if preset != FULL or self.full is None:
-            return self
-        if isinstance(self.full, Fails):
-            return replace(self, fails=self.full.reason, full=None)
-        return replace(self, bound=self.full, full=None)
-
-    def check(self, evidence: Evidence) -> Measured:
-        """What was measured, and whether it is within the bound."""
-        if isinstance(self.bound, Condition):
-            found = self.measure(evidence, **self.bound.numbers)
-            return Measured(found.reason, True) if isinstance(found, NotAsked) else Measured(found[0], bool(found[1]))
-        found = self.measure(evidence)
-        return Measured(found.reason, True) if isinstance(found, NotAsked) else Measured(found, self.bound.judge(found))
-
-    def to_json(self) -> dict[str, Any]:
-        shown = {key: getattr(self, key) for key in ("id", "text", "source", "quantity")}
-        shown |= {"bound": self.bound.to_json(), "expected": self.expected, "documented": self.documented}
-        return shown | {"rate": self.rate, "full": self._full_json()}
-
-    def _full_json(self) -> dict[str, Any] | None:
-        if self.full is None:
-            return None
-        full = self.of(FULL)
-        return {"bound": full.bound.to_json(), "expected": full.expected, "documented": full.documented}
-
-
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A published figure or theorem: settings, runs, claims, figure and cost in seconds on two cores.
@@ -228,7 +149,7 @@ class Entry:
     Its functions are given by decorators: `runs` (from the settings the jobs it needs, by name), `studies` (what it
     computes besides), `claim` and `figure` (from the evidence). Entries that ask for the same job share the run. `full`
     are the settings of the paper's size where the everyday ones are smaller, and `full_seconds` its cost, None where
-    that was not measured or there is none.
+    that was not measured or there is none. `controls` are tried before those that every entry has (`catalog.controls`).
     """
 
     id: str
@@ -241,6 +162,7 @@ class Entry:
     full_seconds: float | None = None
     seed_reason: str = "the first draw"
     notes: Sequence[str] = ()
+    controls: Sequence[AbstractControl] = ()
     claims: list[Claim] = field(default_factory=list, init=False)
     parts: dict[str, Callable[..., Any]] = field(default_factory=dict, init=False)
 
@@ -278,14 +200,17 @@ class Entry:
         id: str | None = None,
         text: str | None = None,
         source: str | None = None,
+        kind: str = "printed",
         rate: float = 1.0,
         fails: str | None = None,
+        outside: str | None = None,
         full: AbstractBound | Fails | None = None,
+        control: AbstractControl | None = None,
     ) -> Callable[[F], F]:
         """Declares a claim: a function from the evidence to a number, under a bound; its docstring is the sentence.
 
         The function is returned as it is, so that one serves several entries of a family. Its name is the claim's id
-        (`id` where it cannot be), the entry's source the claim's, unless another is given.
+        (`id` where it cannot be), the entry's source the claim's, unless another is given; the rest is as in `Claim`.
         """
 
         def declare(function: F) -> F:
@@ -295,9 +220,9 @@ class Entry:
                 raise TypeError(f"the claim {name} of {self.id} has no sentence: give it a docstring")
             if name in {claim.id for claim in self.claims}:
                 raise TypeError(f"{self.id} has two claims called {name}")
-            self.claims.append(
-                Claim(name, sentence, source or self.source, quantity, bound, function, rate, fails, full)
-            )
+            options = {"rate": rate, "fails": fails, "outside": outside, "full": full, "control": control}
+            told = (name, sentence, source or self.source, quantity, bound, function, kind)
+            self.claims.append(Claim(*told, **options))
             return function
 
         return declare

@@ -9,47 +9,61 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from latebloom import catalog, figures
-from latebloom.catalog.base import FULL, Claim, Entry, Evidence, Measured, Settings, Study, as_text
+from latebloom.catalog.base import Entry, Evidence, Settings, Study, as_text
+from latebloom.catalog.claims import FULL, Claim, Measured
 from latebloom.core.json import plain
 from latebloom.engine.run import Run
 from latebloom.engine.storage import Place, opened, require_complete, run_stored
 from latebloom.store import Store, run_key
+
+if TYPE_CHECKING:
+    from latebloom.catalog.controls import Turned
 
 
 @dataclass(frozen=True)
 class Verdict:
     """A claim with what was measured: on one draw, or on several with the share in which it held.
 
+    `holds` is None on draws that the claim does not speak of: they count neither way, in `held` and `of`, too.
     `documented` is None with settings that nobody has documented.
     """
 
     claim: Claim
     measured: Any
-    holds: bool
+    holds: bool | None
     held: int
     of: int
     documented: bool | None
+    draws: int = 1
 
     @property
     def as_documented(self) -> bool:
-        return self.documented is None or self.holds == self.documented
+        return self.documented is None or self.holds is None or self.holds == self.documented
+
+    @property
+    def word(self) -> str:
+        """ "holds", "fails", "premise not met" or "not applicable"."""
+        return self.claim.verdict(self.holds)
 
     def to_json(self) -> dict[str, Any]:
         shown = {
             "id": self.claim.id,
+            "kind": self.claim.kind,
             "text": self.claim.text,
             "source": self.claim.source,
             "measured": plain(self.measured),
             "expected": self.claim.expected,
             "holds": self.holds,
+            "verdict": self.word,
             "documented": self.documented,
         }
-        return shown if self.of == 1 else shown | {"held": self.held, "of": self.of, "rate": self.held / self.of}
+        rate = self.held / self.of if self.of else None
+        return shown | {"held": self.held, "of": self.of, "rate": rate} if self.draws > 1 else shown
 
 
 @dataclass(frozen=True)
@@ -122,24 +136,49 @@ def reproduce(
     store = opened(store)
     settings = entry.configured(changes, full=full)
     draws = [settings.but(seed=seed) for seed in seeds] or [settings]
+    evidence, computed = gather(entry, draws, store)
+    preset = entry.preset(settings)
+    verdicts = [judge(claim.of(preset), evidence, documented=preset is not None) for claim in entry.claims]
+    paths = [] if out is None else _save(entry, evidence[0], Path(out))
+    asked = sum(len(item.runs) + len(item.tables) for item in evidence)
+    seconds = time.perf_counter() - started
+    return Report(entry, evidence, verdicts, paths, seconds, computed, asked - computed)
+
+
+def gather(entry: Entry, draws: Sequence[Settings], store: Store) -> tuple[list[Evidence], int]:
+    """Runs and studies for every draw, from the store where they are there; and how many were computed."""
     jobs = [entry.jobs(draw) for draw in draws]
     made, computed = run_stored([job for group in jobs for job in group.values()], store, label=entry.id)
     require_complete(made)
     runs = iter(made)
-    preset = entry.preset(settings)
     studies = [
-        [_apart(study, entry, draw) if preset is None else study for study in entry.study_list(draw)] for draw in draws
+        [study if entry.preset(draw) else _apart(study, entry, draw) for study in entry.study_list(draw)]
+        for draw in draws
     ]
     tables, studied = _tables([study for group in studies for study in group], store)
     evidence = [
         Evidence(draw, group, {name: next(runs) for name in group}, {study.name: next(tables) for study in wanted})
         for draw, group, wanted in zip(draws, jobs, studies, strict=True)
     ]
-    verdicts = [judge(claim.of(preset), evidence, documented=preset is not None) for claim in entry.claims]
-    paths = [] if out is None else _save(entry, evidence[0], Path(out))
-    asked = sum(len(group) for group in jobs) + sum(len(group) for group in studies)
-    seconds = time.perf_counter() - started
-    return Report(entry, evidence, verdicts, paths, seconds, computed + studied, asked - computed - studied)
+    return evidence, computed + studied
+
+
+def turn(entry: Entry | str, *, store: Place = None) -> list[Turned]:
+    """Every claim of an entry under its controls, at the everyday size: by which change of the mechanism it turns."""
+    from latebloom.catalog.controls import Workshop, try_controls
+
+    entry = catalog.get(entry) if isinstance(entry, str) else entry
+    store = opened(store)
+
+    def runs(jobs: Mapping[str, Any]) -> dict[str, Run]:
+        made, _ = run_stored(list(jobs.values()), store, label=f"{entry.id}, broken")
+        require_complete(made)
+        return dict(zip(jobs, made, strict=True))
+
+    def evidence(settings: Settings) -> Evidence:
+        return gather(entry, [settings], store)[0][0]
+
+    return try_controls(entry, evidence(entry.settings), Workshop(runs, evidence))
 
 
 def _apart(study: Study, entry: Entry, settings: Settings) -> Study:
@@ -188,17 +227,17 @@ def _mark(value: str) -> str:
 def judge(claim: Claim, evidence: Sequence[Evidence], *, documented: bool = True) -> Verdict:
     """The claim's verdict: on one draw as it is, on several by the share in which it held.
 
-    A claim documented to hold does so if it held in the documented share of draws; a claim documented
-    to fail holds if it held in half of them.
+    A claim documented to hold does so if it held in the documented share of the draws that it speaks of; a claim
+    documented to fail holds if it held in half of them.
     """
     measured = [_check(claim, item, documented=documented) for item in evidence]
-    held = sum(item.holds for item in measured)
-    said = claim.documented if documented else None
+    asked = [item.holds for item in measured if item.holds is not None]
+    held, said = sum(asked), claim.documented if documented else None
     if len(measured) == 1:
-        return Verdict(claim, measured[0].value, measured[0].holds, held, 1, said)
+        return Verdict(claim, measured[0].value, measured[0].holds, held, len(asked), said)
     needed = claim.rate if claim.documented else 0.5
-    values = [item.value for item in measured]
-    return Verdict(claim, values, held >= needed * len(measured), held, len(measured), said)
+    holds = held >= needed * len(asked) if asked else None
+    return Verdict(claim, [item.value for item in measured], holds, held, len(asked), said, len(measured))
 
 
 def _check(claim: Claim, evidence: Evidence, *, documented: bool) -> Measured:

@@ -59,12 +59,42 @@ def show(
         out.print(f"\n{note}", soft_wrap=True)
     out.print("\nClaims:")
     for claim in entry.claims:
-        verdict = "holds" if claim.documented else "fails as printed"
+        verdict = "fails as printed" if claim.fails and claim.kind == "printed" else claim.verdict(claim.documented)
         share = "" if claim.rate == 1 else f", in at least {claim.rate:.0%} of draws"
-        out.print(f"  {claim.id} ({verdict}{share}): {claim.text}", soft_wrap=True)
+        whose = "" if claim.kind == "printed" else f"{claim.kind}; "
+        out.print(f"  {claim.id} ({whose}{verdict}{share}): {claim.text}", soft_wrap=True)
         out.print(f"      {claim.source}; expected: {claim.expected}", soft_wrap=True)
         if claim.full is not None:
             out.print(f"      with --full: {claim.of('full').expected}", soft_wrap=True)
+
+
+def coverage(
+    document: Annotated[str | None, typer.Argument(metavar="[PAPER]", help="One document; all by default.")] = None,
+    as_json: Json = False,
+    store: StoreOption = None,
+) -> None:
+    """Statements of the documents, and the claims that check them."""
+    from latebloom import catalog
+    from latebloom.catalog import statements
+
+    chosen = catalog.registers(document)
+    if as_json:
+        print_json([register.to_json() for register in chosen])
+        return
+    from rich.table import Table
+
+    out, states = console(), statements.STATES
+    table = Table("document", "statements", *states, "checked of the checkable", box=None, pad_edge=False)
+    for register in chosen:
+        counts = [str(register.counts[state]) for state in states]
+        table.add_row(register.document, str(len(register.statements)), *counts, f"{register.share:.0%}")
+    out.print(table)
+    for register in chosen if document else ():
+        for one in register.statements:
+            reason = f" ({one.reason})" if one.reason else ""
+            out.print(f"\n{one.place}: {one.text}\n  {one.state}{reason}", soft_wrap=True)
+            for claim in one.claims:
+                out.print(f"    {'/'.join(register.named(claim))}", soft_wrap=True)
 
 
 def _row(entry: Entry) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from latebloom.cli.common import Json, StoreOption, console, log, open_store, pr
 from latebloom.errors import InputError
 
 if TYPE_CHECKING:
+    from latebloom.catalog.controls import Turned
     from latebloom.catalog.reproduction import Report, Verdict
 
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids from `latebloom list`, or a paper: beyond-l2.")]
@@ -27,6 +28,9 @@ Given = Annotated[
         metavar="NAME=VALUE",
         help="Change a setting of the entry, e.g. learning_rate=0.05; `latebloom show ID` lists them.",
     ),
+]
+Controls = Annotated[
+    bool, typer.Option("--controls", help="Break the mechanism instead, and see whether each claim turns.")
 ]
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures go.")]
 
@@ -48,8 +52,18 @@ def reproduce(
     return _finish(reports, as_json)
 
 
-def verify(experiments: SomeIds = None, full: Full = False, as_json: Json = False, store: StoreOption = None) -> int:
+def verify(
+    experiments: SomeIds = None,
+    full: Full = False,
+    controls: Controls = False,
+    as_json: Json = False,
+    store: StoreOption = None,
+) -> int:
     """Check all claims, without figures, in one table."""
+    if controls:
+        if full:
+            raise InputError("--controls and --full exclude each other: controls are run at the everyday size")
+        return _controls(experiments or [], store, as_json)
     return _finish(_reports(experiments or [], store, full=full), as_json, table_only=True)
 
 
@@ -79,6 +93,35 @@ def _reports(
         log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} ({entry.cost(full=full)}; less from the store)")
         reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out, **(given or {})))
     return reports
+
+
+def _controls(names: list[str], store: Path | None, as_json: bool) -> int:
+    """Which claims turn when the mechanism is broken; the exit code is 1 if one does not."""
+    from latebloom import catalog
+
+    chosen, kept, turned = catalog.select(names), open_store(store), []
+    use_compile_cache()
+    from latebloom.catalog.reproduction import turn
+
+    for number, entry in enumerate(chosen, start=1):
+        log(f"[{number}/{len(chosen)}] {entry.id}: {len(entry.claims)} claims under their controls")
+        turned += turn(entry, store=kept)
+    share = sum(one.by is not None for one in turned) / max(len(turned), 1)
+    if as_json:
+        print_json({"claims": len(turned), "share_turned": share, "list": [one.to_json() for one in turned]})
+    else:
+        _print_turned(turned, share)
+    return 0 if share == 1 else 1
+
+
+def _print_turned(turned: list[Turned], share: float) -> None:
+    from rich.table import Table
+
+    table = Table("experiment", "claim", "turned by", "measured then", box=None, pad_edge=False)
+    for one in turned:
+        table.add_row(one.entry.id, one.claim.id, str(one.by or "NOTHING"), short(one.measured))
+    console().print(table)
+    console().print(f"\n{share:.1%} of {len(turned)} claims turn when the mechanism is broken", soft_wrap=True)
 
 
 def _settings(texts: list[str]) -> dict[str, str]:
@@ -116,14 +159,14 @@ def _print_claims(reports: list[Report]) -> None:
 
 
 def _verdict(verdict: Verdict) -> str:
-    notes = [] if verdict.of == 1 else [f"held in {verdict.held} of {verdict.of}"]
+    notes = [] if verdict.draws == 1 else [f"held in {verdict.held} of {verdict.of}"]
     if verdict.documented is None:
         notes.append("not documented here")
     elif not verdict.as_documented:
         notes.append("NOT as documented")
-    elif not verdict.holds:
+    elif verdict.holds is False:
         notes.append("as documented")
-    return ("holds" if verdict.holds else "fails") + (f" ({', '.join(notes)})" if notes else "")
+    return verdict.word + (f" ({', '.join(notes)})" if notes else "")
 
 
 def _print_files(reports: list[Report]) -> None:

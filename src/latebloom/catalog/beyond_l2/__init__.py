@@ -2,6 +2,7 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
+    blog_register,
     coherence,
     completion,
     completion_theorem,
@@ -14,6 +15,7 @@ from latebloom.catalog.beyond_l2 import (
     modular_norms,
     phase_diagrams,
     rate_grids,
+    register,
     rescaling,
     sensing,
     sizes,
@@ -22,6 +24,7 @@ from latebloom.catalog.beyond_l2 import (
     teachers,
     weight_decay,
 )
+from latebloom.catalog.statements import Register
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
@@ -30,3 +33,7 @@ MODULES = (
     *(modular_addition, modular_norms, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)
+REGISTERS = (
+    Register("beyond-l2", "beyond-l2", PAPER, register.STATEMENTS),
+    Register("blog", "beyond-l2", f"{PAPER} (blog post)", blog_register.STATEMENTS),
+)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Fails
+from latebloom.catalog.base import Entry
 from latebloom.catalog.beyond_l2.networks import ACCURACY, L2, NETWORK_NOTES, ModularSettings, at_t1, percent
 from latebloom.catalog.bounds import at_least, at_most, holds, within
+from latebloom.catalog.claims import Fails
 from latebloom.core.fields import count, number
 from latebloom.figures import Axis, Figure, Line, Note, Panel, fourier, panels
 

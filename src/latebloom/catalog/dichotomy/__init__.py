@@ -5,6 +5,7 @@ from latebloom.catalog.dichotomy import (
     classification,
     completion,
     label_noise,
+    register,
     regression,
     relu_delays,
     relu_net,
@@ -13,6 +14,7 @@ from latebloom.catalog.dichotomy import (
     time_law,
     without_decay,
 )
+from latebloom.catalog.statements import Register
 
 PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
 MODULES = (
@@ -20,3 +22,4 @@ MODULES = (
     *(time_law, sample_complexity, label_noise),
 )
 ENTRIES = entries_of(*MODULES)
+REGISTERS = (Register("dichotomy", "dichotomy", PAPER, register.STATEMENTS),)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, NotAsked
+from latebloom.catalog.base import Entry
 from latebloom.catalog.bounds import at_least, at_most, holds, within
+from latebloom.catalog.claims import NotAsked
 from latebloom.catalog.measures import distance, fall_time, over, times
 from latebloom.catalog.riemannian.phases import (
     FLOW,
