@@ -2,7 +2,6 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
-    blog_register,
     coherence,
     completion,
     completion_theorem,
@@ -35,5 +34,5 @@ MODULES = (
 ENTRIES = entries_of(*MODULES)
 REGISTERS = (
     Register("beyond-l2", "beyond-l2", PAPER, register.STATEMENTS),
-    Register("blog", "beyond-l2", f"{PAPER} (blog post)", blog_register.STATEMENTS),
+    Register("blog", "beyond-l2", f"{PAPER} (blog post)", register.BLOG),
 )
