@@ -30,3 +30,14 @@ def test_a_run_that_never_memorises_has_no_times_to_a_gap():
     found, promised = measures.times_to_gap(run, np.zeros(len(run["step"])), problem, 1e-6, penalty)
     assert np.isnan(found).all()
     assert np.isnan(promised).all()
+
+
+def test_a_time_to_a_gap_is_not_before_memorisation():
+    """Near zero the gap is small, too: what counts begins at t1."""
+    problem, penalty = sparse(), lb.L1(1e-3)
+    probes = (lb.probes.Components(),)
+    run = lb.train(problem, lb.GradientDescent(0.1), penalty, steps=500, memorised_at=0.1, probes=probes)
+    assert run.t1 > 1
+    found, promised = measures.times_to_gap(run, np.zeros(len(run["step"])), problem, 0.1, penalty)
+    np.testing.assert_array_equal(found, run.t1)
+    assert (promised >= run.t1).all()

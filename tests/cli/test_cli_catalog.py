@@ -69,3 +69,25 @@ def test_help_and_list_do_not_import_jax():
 
 def test_debug_shows_the_traceback(latebloom):
     assert "Traceback" in latebloom("show", "nothing", "--debug").err
+
+
+def test_coverage_counts_and_lists(latebloom):
+    told = latebloom("coverage", "--json").json
+    assert [one["document"] for one in told] == ["beyond-l2", "blog", "riemannian", "geometry", "dichotomy"]
+    for one in told:
+        states = sum(one[state] for state in ("checked", "in_part", "not_checkable", "not_covered"))
+        assert states == one["statements"] == len(one["list"])
+    assert "geometry" in latebloom("coverage").out
+    assert "did you mean 'riemannian'" in latebloom("coverage", "rieman").err
+
+
+def test_coverage_of_a_document_shows_its_statements(latebloom, monkeypatch):
+    from latebloom import catalog
+    from latebloom.catalog.statements import Register, stated
+
+    rows = (stated("Figure 3", "It groks.", "fig3/grokking"), stated("Section 1", "A programme.", because="an outlook"))
+    monkeypatch.setitem(catalog.REGISTERS, "mine", Register("mine", "beyond-l2", "Mine", rows))
+    shown = latebloom("coverage", "mine").out
+    assert "Figure 3: It groks.\n  checked\n    beyond-l2/fig3/grokking" in shown
+    assert "not checkable (an outlook)" in shown
+    assert "100%" in shown

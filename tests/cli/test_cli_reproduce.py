@@ -221,3 +221,28 @@ def test_ctrl_c_keeps_what_was_done(tmp_path):
     assert process.returncode == 130
     assert "kept as partial" in err
     assert list((tmp_path / "s").glob("partial/*/records.parquet"))
+
+
+def test_controls_say_by_what_each_claim_turned(latebloom, shared_store):
+    answer = latebloom("verify", "--controls", "beyond-l2/fig25", "--json", "--store", shared_store)
+    told = answer.json
+    assert (answer.code, told["claims"], told["share_turned"]) == (0, len(catalog.get("beyond-l2/fig25").claims), 1)
+    assert all(one["turned"] and one["by"] in one["tried"] for one in told["list"])
+    table = latebloom("verify", "--controls", "beyond-l2/fig25", "--store", shared_store)
+    assert "turned by" in table.out
+    assert "100.0% of" in table.out
+    refused = latebloom("verify", "--controls", "--full", "beyond-l2/fig25", "--store", shared_store)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert "exclude each other" in refused.err
+
+
+def test_a_claim_that_does_not_turn_is_exit_code_one(latebloom, shared_store, monkeypatch):
+    from latebloom.catalog.bounds import at_least
+
+    entry = replace(catalog.get("beyond-l2/fig25"))
+    entry.parts["runs"] = catalog.get("beyond-l2/fig25").parts["runs"]
+    entry.claim(at_least(0), id="always", text="It is no number below zero.")(lambda e: e["l1"].final["test_error"])
+    monkeypatch.setitem(catalog.ENTRIES, entry.id, entry)
+    answer = latebloom("verify", "--controls", "beyond-l2/fig25", "--store", shared_store)
+    assert answer.code == 1
+    assert "NOTHING" in answer.out
