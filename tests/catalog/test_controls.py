@@ -15,6 +15,7 @@ from latebloom.catalog.claims import NotAsked
 from latebloom.catalog.controls import Altered, Instead, OtherBound, Set
 from latebloom.catalog.reproduction import turn
 from latebloom.core.fields import number
+from latebloom.engine.storage import InterruptedWork
 
 
 class SparseSettings(Settings):
@@ -118,3 +119,26 @@ def test_without_its_penalty_a_run_keeps_its_slow_clock(tmp_path):
     assert new.final["slow_time"] == 0
     np.testing.assert_allclose(controls._same_clock(new, old)["slow_time"], old["slow_time"])
     assert controls._without_penalty(off) is None
+
+
+def test_an_interrupt_is_not_a_world_without_numbers(tmp_path):
+    def interrupted(e):
+        raise InterruptedWork("interrupted")
+
+    with pytest.raises(InterruptedWork):
+        turned_by(tmp_path, at_most(0.1), error, control=Altered("Ctrl-C", interrupted))
+
+
+def test_a_world_that_cannot_be_made_is_tried_once(tmp_path):
+    calls = []
+
+    def impossible(e):
+        calls.append(e)
+        raise KeyError("no such run")
+
+    control = Altered("impossible", impossible)
+    claims = {name: (at_most(0.1), error, {"control": control}) for name in ("one", "two")}
+    assert [str(found.by) for found in turn(entry_with(**claims), store=tmp_path / "store")] == [
+        "the runs have changed places"
+    ] * 2
+    assert len(calls) == 1

@@ -12,7 +12,8 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from latebloom.errors import LatebloomError
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
 
+T = TypeVar("T")
 CLOCKS = ("step", "time", "slow_time", "log_time")
 
 
@@ -195,7 +197,7 @@ def try_controls(entry: Entry, evidence: Evidence, workshop: Workshop) -> list[T
 
     def broken(control: AbstractControl) -> Evidence | None:
         if id(control) not in made:
-            made[id(control)] = control.broken(entry, evidence, workshop)
+            made[id(control)] = _measurable(lambda: control.broken(entry, evidence, workshop))
         return made[id(control)]
 
     return [_try(entry, claim, broken) for claim in entry.claims]
@@ -206,18 +208,25 @@ def _try(entry: Entry, claim: Claim, broken: Callable[[AbstractControl], Evidenc
     tried = []
     for control in (*own, *entry.controls, *USUAL):
         tried.append(str(control))
-        try:
-            evidence = broken(control)
-            if evidence is None:
-                continue
-            with warnings.catch_warnings():  # in a broken world things are divided by zero
-                warnings.simplefilter("ignore", RuntimeWarning)
-                found = control.judged(claim).check(evidence)
-        except (ArithmeticError, AttributeError, LatebloomError, LookupError, TypeError, ValueError):
-            continue  # what cannot be measured has not turned
-        if found.holds is (not claim.documented) and not _undefined(found.value):
+        evidence = broken(control)
+        found = None if evidence is None else _measurable(partial(control.judged(claim).check, evidence))
+        if found is not None and found.holds is (not claim.documented) and not _undefined(found.value):
             return Turned(entry, claim, control, found.value, tried)
     return Turned(entry, claim, None, None, tried)
+
+
+def _measurable(make: Callable[[], T]) -> T | None:
+    """What a function gives, or None where a broken world leaves nothing to measure: that has not turned."""
+    try:
+        with warnings.catch_warnings():  # things are divided by zero there
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return make()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return None
+    except LatebloomError as error:
+        if getattr(error, "interrupted", False):
+            raise
+        return None
 
 
 def _undefined(value: Any) -> bool:
@@ -238,10 +247,8 @@ def _still(run: Run, job: Any) -> Run:
     for name in ("memorised", "generalised"):
         mark = getattr(run.milestones, name)
         if mark is not None:
-            there = bool(columns[mark.column][0] <= mark.threshold)
-            marks[name] = (
-                mark if there and mark.first is not None else replace(mark, first=None, stable=None, lost=None)
-            )
+            there = mark.first is not None and bool(columns[mark.column][0] <= mark.threshold)
+            marks[name] = mark if there else replace(mark, first=None, stable=None, lost=None)
     start = job.problem.init()
     return replace(run, columns=columns, params=start, milestones=replace(run.milestones, sharpness=None, **marks))
 
