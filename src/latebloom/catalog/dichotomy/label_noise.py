@@ -9,7 +9,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Entry, Settings
 from latebloom.catalog.bounds import at_least, at_most, each, holds, within
-from latebloom.catalog.controls import Altered, Instead
+from latebloom.catalog.controls import Altered
 from latebloom.catalog.dichotomy.regression import slope
 from latebloom.core.fields import count, number, numbers
 from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
@@ -47,14 +47,29 @@ class NoiseSettings(Settings):
 
 
 EARLY = 0.05  # a slow time λt at which the training set is fitted and no more, with weight decay
-PRINTED = NoiseSettings()
-ONE_RATE = Instead(  # noise of the largest η at every η
-    {
-        NOISY.format(rate, repeat): NOISY.format(PRINTED.learning_rates[0], repeat)
-        for rate in PRINTED.learning_rates[1:]
-        for repeat in range(PRINTED.repeats)
+
+
+def noise_of_one_rate(e):
+    """The evidence with the noise of the largest η at every η."""
+    s = e.settings
+    same = {
+        NOISY.format(rate, repeat): e[NOISY.format(s.learning_rates[0], repeat)]
+        for rate in s.learning_rates
+        for repeat in range(s.repeats)
     }
-)
+    return replace(e, runs={**e.runs, **same})
+
+
+def on_a_fast_clock(e):
+    """The evidence with ηt for t: all happens at 1/η then."""
+    runs = {}
+    for name, job in e.jobs.items():
+        if job.kind == "train":
+            steps = e[name]["step"] * float(job.method.learning_rate)
+            runs[name] = replace(e[name], columns={**e[name].columns, "step": steps})
+    return replace(e, runs={**e.runs, **runs})
+
+
 label_noise = Entry(
     "dichotomy/label-noise",
     "Label-noise SGD on a diagonal network: zero loss early, generalisation at step 1/η²",
@@ -185,7 +200,7 @@ def training_loss_vanishes(e):
     id="generalises-at-1/η²",
     source="Theorem B.1, 3",
     rate=0.9,
-    control=ONE_RATE,
+    control=Altered("the noise is that of the largest η at every η", noise_of_one_rate),
 )
 def generalises_late(e):
     """At step T/η² the population loss falls: the time scale is η^-2."""
@@ -215,12 +230,6 @@ def acts_as_weight_decay(e):
     return [half_step(e, rate) / predicted(e, rate) for rate in e.settings.learning_rates]
 
 
-def hasty(e):
-    """The evidence with log(1 + t) for t."""
-    runs = {name: replace(run, columns={**run.columns, "step": np.log1p(run["step"])}) for name, run in e.runs.items()}
-    return replace(e, runs=runs)
-
-
 def last_above(clock, loss, level):
     """The last time at which a loss is above a level; NaN if it never is, or still is."""
     above = np.flatnonzero(loss > level)
@@ -242,7 +251,7 @@ def factor(clock, loss, level):
     each(at_most(1.2)),
     "logarithm of the step at which a fifth of the limit's population loss is left over that of four fifths, by η,",
     rate=0.9,
-    control=Altered("steps are counted on a clock of which they are the logarithm", hasty),
+    control=Altered("it happens at step 1/η, not 1/η²", on_a_fast_clock),
 )
 def sharp_in_log_time(e):
     """The transition is sharp in log time: a slightly larger log t changes the bias."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Entry, Settings, Study
 from latebloom.catalog.bounds import at_most, each, near, within
+from latebloom.catalog.controls import Altered
 from latebloom.catalog.measures import log_slope
 from latebloom.core.fields import count, number
 from latebloom.core.seeds import generator
@@ -37,6 +39,15 @@ class RateSettings(Settings):
         return {GENERIC: apart, DEGENERATE: np.array([[1.0, 0.0], [1.0, 1.0]])}
 
 
+def unturned(e):
+    """The evidence with the direction of the first record at every record."""
+    tables = {
+        name: {**table, "distance": np.full_like(table["distance"], table["distance"][0])}
+        for name, table in e.tables.items()
+    }
+    return replace(e, tables=tables)
+
+
 linear_rate = Entry(
     "dichotomy/linear-rate",
     "Linear logistic regression turns to the max-margin direction like log log t / log t",
@@ -45,6 +56,7 @@ linear_rate = Entry(
     source="Appendix B.1",
     seconds=4,
     settings=RateSettings(),
+    controls=(Altered("the direction stays that of the first record", unturned),),
     notes=(
         "Descent with η/L(w), as in Figure 4: time is the sum of learning rates, and log t grows with the steps.",
         "The points (1, 0) and (1, 1) have max-margin direction (1, 0), and (1, 1) is on the margin with multiplier 0: "
