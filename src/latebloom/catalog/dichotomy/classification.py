@@ -214,14 +214,14 @@ def generalises_first(e):
 LOSES = f"exact test accuracy at the end at most {{most:g}}, after at least {GENERALISES:g} at λt = {EARLY:g}"
 
 
-@fig1b.claim(holds(LOSES, most=0.6))
+@fig1b.claim(holds(LOSES, most=0.6), rate=0.9)
 def loses_it(e, most):
     """After training for sufficiently longer, the test accuracy drops to nearly 50 %."""
     end = 1 - e[FLOW].final["test_error"]
     return end, end <= most and 1 - early_error(e) >= GENERALISES
 
 
-@fig1b.claim(at_most(0.6), "its exact test accuracy", source="Section 3.2.3")
+@fig1b.claim(at_most(0.6), "its exact test accuracy", source="Section 3.2.3", rate=0.9)
 def l1_margin_does_not_generalise(e):
     """The ground-truth weight vector may not have a large l1 margin: the max l1-margin classifier fails."""
     return 1 - float(e.tables["certificates"]["test_error"][1])

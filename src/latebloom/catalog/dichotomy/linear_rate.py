@@ -133,11 +133,13 @@ def generic_points_are_a_little_quicker(e):
 
 @linear_rate.figure
 def rate_figure(e):
-    traces = []
+    distances, shares = [], []
     for name, role in ((GENERIC, "train"), (DEGENERATE, "test")):
         table = e.tables[name]
-        traces.append(Line(table["log_time"], table["distance"], f"{name} points", role))
+        distances.append(Line(table["log_time"], table["distance"], f"{name} points", role))
+        shares.append(Line(settled(e, name)[0], over_rate(e, name), "", role))
     clock = settled(e, DEGENERATE)[0]
-    traces.append(Line(clock, np.log(clock) / clock, r"$\log\log t\,/\log t$", "theory", "dashed"))
-    x = Axis(r"$\log t$", "log", low=1)
-    return Figure([[Panel(traces, x, Axis("distance from the max-margin direction", "log"), legend="lower left")]])
+    distances.append(Line(clock, np.log(clock) / clock, r"$\log\log t\,/\log t$", "theory", "dashed"))
+    left = Panel(distances, Axis(r"$\log t$", "log", low=1), Axis("distance", "log"), legend="lower left")
+    right = Panel(shares, Axis(r"$\log t$", "log"), Axis(r"distance over $\log\log t\,/\log t$", low=0))
+    return Figure([[left, right]], height=2.4)

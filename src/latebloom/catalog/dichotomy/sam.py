@@ -47,10 +47,14 @@ def without_sharpness(e):
 
 
 def one_radius(e):
-    """The evidence with the largest ρ in every place, that of ρ = 0, too."""
+    """The evidence with the largest ρ at every ρ."""
     largest = e.tables[RADIUS.format(max(e.settings.radii))]
-    tables = {RADIUS.format(radius): largest for radius in e.settings.radii}
-    return replace(e, tables={**e.tables, **tables, PLAIN: largest})
+    return replace(e, tables={**e.tables, **{RADIUS.format(radius): largest for radius in e.settings.radii}})
+
+
+def climbing(e):
+    """The evidence with the largest ρ in the place of none."""
+    return replace(e, tables={**e.tables, PLAIN: e.tables[RADIUS.format(max(e.settings.radii))]})
 
 
 sam = Entry(
@@ -60,7 +64,7 @@ sam = Entry(
     source="Appendix B.2",
     seconds=8,
     settings=SamSettings(),
-    controls=(Altered("ρ = 0 at every ρ", without_sharpness), Altered("the largest ρ in every place", one_radius)),
+    controls=(Altered("ρ = 0 at every ρ", without_sharpness), Altered("the largest ρ at every ρ", one_radius)),
     notes=(
         "The paper names 1-SAM without an experiment; data, network and start are those of its Theorem B.1.",
         "A step is θ - η ∇ℓ_i(θ + ρ ∇ℓ_i/|∇ℓ_i|) with one sample i. At zero loss that adds ρ²|∇f_i|² to the loss, in "
@@ -115,12 +119,12 @@ def slow(e, radius):
     return 8 * e.settings.learning_rate * radius**2 * e.tables[RADIUS.format(radius)]["step"]
 
 
-def half_step(table):
-    """The step at which a half of the zero function's population loss is left; NaN if that is not reached."""
-    loss, step = table["test_loss"], table["step"]
-    above = np.flatnonzero(loss > 0.5)
-    last = above[-1] if len(above) else 0
-    return float(step[last + 1]) if last + 1 < len(step) else np.nan
+def half_step(e, radius):
+    """The step at which half of the population loss of plain steps is left; NaN if that is not reached."""
+    table, level = e.tables[RADIUS.format(radius)], 0.5 * e.tables[PLAIN]["test_loss"][-1]
+    above = np.flatnonzero(table["test_loss"] > level)
+    last = int(above[-1]) if len(above) else 0
+    return float(table["step"][last + 1]) if last + 1 < len(table["step"]) else np.nan
 
 
 def fitted_step(table):
@@ -134,7 +138,7 @@ def fitted_step(table):
         f"at the smallest ρ, at 8ηρ²t = {PLATEAU:g}, training loss at most {{fits:g}} and population loss at least "
         "{far:g} of the zero function's",
         fits=0.05,
-        far=0.3,
+        far=0.2,
     ),
     rate=0.9,
 )
@@ -155,28 +159,36 @@ def second_phase_generalises(e):
 
 @sam.claim(
     at_least(10.0),
-    "step of half the population loss over that of a tenth of the training loss, at the smallest ρ,",
+    "step of half the population loss of plain steps over that of a tenth of the training loss, at the smallest ρ,",
+    rate=0.8,
     control=Set(radii=(0.3, 0.25)),
 )
 def second_phase_is_longer(e):
     """The second phase is typically longer than the first by magnitude."""
-    return half_step(smallest(e)[1]) / fitted_step(smallest(e)[1])
+    radius, table = smallest(e)
+    return half_step(e, radius) / fitted_step(table)
 
 
 @sam.claim(
-    within(-2.4, -1.6),
-    "exponent in ρ of the step at which half of the population loss is left",
+    within(-2.3, -1.7),
+    "exponent in ρ of the step at which half of the population loss of plain steps is left",
     source="ours: the sharpness of 1-SAM is ρ² tr ∇²L / 2 per step of η",
     kind="ours",
     rate=0.9,
 )
 def slow_like_the_square(e):
     """The second phase takes of order 1/(ηρ²) steps."""
-    steps = [half_step(e.tables[RADIUS.format(radius)]) for radius in e.settings.radii]
-    return log_slope(e.settings.radii, steps)
+    return log_slope(e.settings.radii, [half_step(e, radius) for radius in e.settings.radii])
 
 
-@sam.claim(at_least(0.3), "population loss at the end over the zero function's", source="ours", kind="ours", rate=0.9)
+@sam.claim(
+    at_least(0.2),
+    "population loss at the end over the zero function's",
+    source="ours",
+    kind="ours",
+    rate=0.9,
+    control=Altered("the largest ρ in the place of none", climbing),
+)
 def plain_steps_do_not(e):
     """Without climbing (ρ = 0) the same steps stay at the minimiser that they find first."""
     return float(e.tables[PLAIN]["test_loss"][-1])
@@ -192,7 +204,7 @@ def sam_figure(e):
         collapse.append(Line(slow(e, radius), table["test_loss"], shade=shade))
     plain = e.tables[PLAIN]
     curves.append(Line(plain["step"], plain["test_loss"], r"$\rho$ = 0", "grey", "dashed"))
-    y = Axis("loss over the zero function's (train dotted)", "log", 1e-3, 4)
+    y = Axis("loss (train dotted)", "log", 1e-3, 4)
     left = Panel(curves, Axis("step $t$", "log", low=1), y, legend="lower left")
     right = Panel(
         collapse, Axis(r"slow time $8\eta\rho^2 t$", "log", low=1e-3), Axis("population loss", "log", 1e-3, 4)
