@@ -9,10 +9,11 @@ import pytest
 
 from latebloom.catalog import Entry, Evidence
 from latebloom.catalog.dichotomy.relu_delays import fig2b, fig2c
-from latebloom.catalog.dichotomy.relu_net import MAIN, SMALLER, TIGHT, NetSettings, fig2a
+from latebloom.catalog.dichotomy.relu_net import DESCENT, MAIN, SMALLER, TIGHT, NetSettings, fig2a
 from latebloom.catalog.reproduction import judge
 
 DECAY = 3e-4
+NETWORKS = {"descent-follows-flow", "norm-is-no-explanation", "gradient-along-weights-on-average"}  # no curve has them
 
 
 class Curve(dict):
@@ -34,31 +35,31 @@ class Curve(dict):
         self.provenance = {"gradients": 5000}
 
 
-def verdicts(entry: Entry, runs: Any, preset: str | None = None) -> dict[str, bool]:
+def verdicts(entry: Entry, runs: Any, preset: str | None = None) -> dict[str, bool | None]:
     evidence = Evidence(entry.settings, {}, runs)
-    return {claim.id: judge(claim.of(preset), [evidence]).holds for claim in entry.claims}
+    return {claim.id: judge(claim.of(preset), [evidence]).holds for claim in entry.claims if claim.id not in NETWORKS}
 
 
 def test_a_curve_that_groks_and_one_that_does_not():
     names = (MAIN, TIGHT)
-    documented = {claim.id: claim.documented for claim in fig2a.claims}
+    documented = {claim.id: claim.documented for claim in fig2a.claims if claim.id not in NETWORKS}
     assert verdicts(fig2a, {name: Curve(2.4) for name in names}) == documented
     never = verdicts(fig2a, {name: Curve(1e3) for name in names})
-    red = {"later", "generalises", "sudden", "tolerance-is-enough"}
+    red = {"one-order-later", "generalises", "sudden", "tolerance-is-enough"}
     assert {name for name, holds in never.items() if holds != documented[name]} == red
     at_once = verdicts(fig2a, {name: Curve(0.03) for name in names})
     assert not at_once["guesses-first"]
-    assert not at_once["later"]
+    assert not at_once["one-order-later"]
     assert not verdicts(fig2a, {MAIN: Curve(2.4), TIGHT: Curve(3.2)})["tolerance-is-enough"]
 
 
-def test_a_run_that_does_not_memorise_or_does_not_come_to_its_end_is_red():
-    forgetful, short = Curve(2.4), Curve(2.4)
+def test_a_run_that_does_not_memorise_or_takes_as_many_gradients_as_descent_is_red():
+    forgetful, costly = Curve(2.4), Curve(2.4)
     forgetful.t1 = None
-    short["slow_time"] = short["slow_time"] / 10
+    costly.provenance["gradients"] = int(costly["step"][-1])
     found = verdicts(fig2a, {MAIN: forgetful, TIGHT: Curve(2.4)})
-    assert not any(found[name] for name in ("memorises", "guesses-first", "later", "tolerance-is-enough"))
-    assert not verdicts(fig2a, {MAIN: short, TIGHT: short})["few-gradients"]
+    assert not any(found[name] for name in ("memorises", "guesses-first", "one-order-later", "tolerance-is-enough"))
+    assert not verdicts(fig2a, {MAIN: costly, TIGHT: costly})["few-gradients"]
 
 
 def test_the_papers_size_has_bounds_of_its_own():
@@ -71,12 +72,12 @@ def test_the_papers_size_has_bounds_of_its_own():
 
 
 def test_tolerances_are_checked_at_the_reduced_size_where_that_is_cheaper():
-    assert list(fig2a.jobs(fig2a.settings)) == [MAIN, TIGHT]
+    assert list(fig2a.jobs(fig2a.settings)) == [MAIN, TIGHT, DESCENT]
     small = fig2a.settings.but(modulus=5, width=8)
     assert fig2a.jobs(small)[TIGHT].problem.modulus == 5
     large = fig2a.jobs(small.but(modulus=29, width=256))
-    assert list(large) == [MAIN, SMALLER, TIGHT]
-    assert {large[name].problem.modulus for name in (SMALLER, TIGHT)} == {23}
+    assert list(large) == [MAIN, SMALLER, TIGHT, DESCENT]
+    assert {large[name].problem.modulus for name in (SMALLER, TIGHT, DESCENT)} == {23}
 
 
 @pytest.mark.parametrize(("growth", "delays", "straight"), [(1.0, True, True), (0.0, False, False)])
@@ -99,6 +100,5 @@ def test_the_law_of_weight_decay():
     assert not found["nearly-inverse"]
     assert found["less-weight-decay-is-later"]
     assert found["collapses"]
-    assert not found["slow-time-grows"]
     found = verdicts(fig2c, {f"λ={decay:g}": Curve(2e4 * decay, decay=decay) for decay in decays})
     assert not any(found[name] for name in ("inverse-law", "nearly-inverse", "collapses"))

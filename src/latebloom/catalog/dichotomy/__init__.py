@@ -5,10 +5,12 @@ from latebloom.catalog.dichotomy import (
     classification,
     completion,
     label_noise,
+    linear_rate,
     register,
     regression,
     relu_delays,
     relu_net,
+    sam,
     sample_complexity,
     scales,
     time_law,
@@ -20,6 +22,7 @@ PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit B
 MODULES = (
     *(classification, relu_net, relu_delays, completion, without_decay, scales, regression),
     *(time_law, sample_complexity, label_noise),
+    *(sam, linear_rate),
 )
 ENTRIES = entries_of(*MODULES)
 REGISTERS = (Register("dichotomy", "dichotomy", PAPER, register.STATEMENTS),)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Entry, Settings
-from latebloom.catalog.bounds import at_least, at_most, each, holds, near, within
+from latebloom.catalog.bounds import at_most, each, holds, near, within
+from latebloom.catalog.controls import Altered, Instead, Set
 from latebloom.catalog.dichotomy.margins import when_falls
-from latebloom.catalog.measures import over
+from latebloom.catalog.measures import flat, over
 from latebloom.core.fields import count, number
 from latebloom.figures import Axis, Figure, Line, Panel, Rule
 
 MAIN, SMALLER, TIGHT = "flow", "reduced size", "reduced size, tight"
+DESCENT = "reduced size, descent"
+FOLLOWED = ("l2_norm", "train_error", "test_error")
+AVERAGED_STEPS, AVERAGED_RATE = 2000, 0.2  # a slow time λt of 0.12 at the reduced size
 MOST_GRADIENTS = 20_000
 
 
@@ -64,6 +70,8 @@ class DecaySettings(NetSettings):
 
 class Fig2aSettings(DecaySettings):
     tighter: float = number(default=0.3, above=0, note="times the tolerances, in the run that checks them")
+    descent_rate: float = number(default=0.1, above=0, note="learning rate of the descent beside: 50 times the paper's")
+    descent_steps: int = count(default=5000, note="of that descent: to twice the time of memorisation")
 
     @property
     def checked(self):
@@ -106,7 +114,10 @@ def fig2a_runs(s):
     sizes = {MAIN: s} if reduced == s else {MAIN: s, SMALLER: reduced}
     tight = {"rtol": s.tighter * reduced.rtol, "atol": s.tighter * reduced.atol, "max_gradients": None}
     jobs = {name: size.job(size.problem(), size.weight_decay) for name, size in sizes.items()}
-    return jobs | {TIGHT: reduced.job(reduced.problem(), reduced.weight_decay, **tight)}
+    jobs[TIGHT] = reduced.job(reduced.problem(), reduced.weight_decay, **tight)
+    method, decay = lb.GradientDescent(reduced.descent_rate), lb.L2(reduced.weight_decay)
+    levels = {"memorised_at": s.memorised_at, "generalised_at": s.generalised_at}
+    return jobs | {DESCENT: lb.TrainJob(reduced.problem(), method, decay, steps=reduced.descent_steps, **levels)}
 
 
 def memorised_step(e):
@@ -150,22 +161,19 @@ def guesses_first(e):
 
 
 @fig2a.claim(
-    at_least(0.99), "test accuracy at ten times the steps of memorisation", fails="it has hardly begun to rise"
+    within(10, 100),
+    "steps to half of the test pairs over steps to all training pairs (one whole order of magnitude, not two)",
 )
 def one_order_later(e):
     """After one additional order of magnitude in the number of steps, the test accuracy jumps to 100 %."""
+    return over(half_way_step(e[MAIN]), memorised_step(e))
+
+
+@fig2a.claim(at_most(0.2), "test accuracy at ten times the steps of memorisation", source="ours", kind="ours")
+def a_factor_ten_is_too_few(e):
+    """At ten times the steps exactly it has hardly begun to rise: it takes twenty to thirty times."""
     step = memorised_step(e)
     return accuracy_at(e, None if step is None else 10 * step)
-
-
-@fig2a.claim(
-    within(10, 100),
-    "steps to half of the test pairs over steps to all training pairs",
-    source="corrects the previous claim",
-)
-def later(e):
-    """Half of the test pairs are right one to two orders of magnitude after all training pairs."""
-    return over(half_way_step(e[MAIN]), memorised_step(e))
 
 
 RIGHT = "at least {best:g} of the test pairs right at some time, and at least {last:g} at the end"
@@ -192,14 +200,63 @@ def keeps_what_it_memorised(e):
     return e[MAIN].final["train_error"]
 
 
-@fig2a.claim(at_most(0.1), "1 - cos(θ, -∇F) at the end", source="Theorem 3.5", fails="it is 0.5 to 0.9, in no order")
+def averaged_angle(problem, run, weight_decay):
+    """`1 - cos` of the parameters at the end with the sum of -∇F over the next steps of descent."""
+    import jax
+    import jax.numpy as jnp
+
+    def step(_, state):
+        params, total = state
+        gradient = problem.gradient(params)
+        moved = jax.tree.map(lambda leaf, slope: leaf - AVERAGED_RATE * (slope + weight_decay * leaf), params, gradient)
+        return moved, jax.tree.map(jnp.subtract, total, gradient)
+
+    begin = run.params, jax.tree.map(jnp.zeros_like, run.params)
+    total = jax.jit(lambda state: jax.lax.fori_loop(0, AVERAGED_STEPS, step, state))(begin)[1]
+    left, right = flat(run.params).astype(float), flat(total).astype(float)
+    return 1 - float(left @ right / np.linalg.norm(left) / np.linalg.norm(right))
+
+
+def average_at_the_end(e):
+    """That angle of the main run."""
+    return e.cached(averaged_angle, e.problem(MAIN), e[MAIN], e.settings.weight_decay)
+
+
+def averaged(e):
+    """The evidence with that angle for the one of a single gradient."""
+    columns = {**e[MAIN].columns, "kkt_angle": np.full(len(e[MAIN]["step"]), average_at_the_end(e))}
+    return replace(e, runs={**e.runs, MAIN: replace(e[MAIN], columns=columns)})
+
+
+@fig2a.claim(
+    at_most(0.1),
+    "1 - cos(θ, -∇F) at the end",
+    source="Theorem 3.5",
+    outside="Assumption 3.1 asks for C², which excludes ReLU, and α = 1 is not large: it is 0.5 to 0.9, in no order",
+    control=Altered("the gradient is the average over the next steps", averaged),
+)
 def gradient_along_weights(e):
     """The late phase ends at a KKT point of max margin: the weights are a combination of gradients of the margins."""
     return float(e[MAIN].final["kkt_angle"])
 
 
 @fig2a.claim(
-    within(0.9, 1.02), "-θ·∇F / λ|θ|² over the last third of λt, from the norm,", source="corrects the previous claim"
+    at_most(0.1),
+    f"1 - cos(θ, -∇F summed over the next {AVERAGED_STEPS:,} steps of {AVERAGED_RATE:g})",
+    source="Theorem 3.5, with Clarke's subdifferential",
+    kind="ours",
+)
+def gradient_along_weights_on_average(e):
+    """With ReLU, too, it ends at a KKT point: the weights are along the average of the gradients around there."""
+    return average_at_the_end(e)
+
+
+@fig2a.claim(
+    within(0.9, 1.02),
+    "-θ·∇F / λ|θ|² over the last third of λt, from the norm,",
+    source="ours, what is left of Theorem 3.5",
+    kind="ours",
+    control=Set(slow_time=0.5),
 )
 def held_by_the_loss(e):
     """What holds of it: the part of the gradient along the weights balances weight decay, on average over the end."""
@@ -210,7 +267,10 @@ def held_by_the_loss(e):
 
 
 @fig2a.claim(
-    each(near(0, by=0.15)), "logarithms of the ratios of both transition times, loose over tight,", source="ours"
+    each(near(0, by=0.15)),
+    "logarithms of the ratios of both transition times, loose over tight,",
+    source="ours",
+    kind="ours",
 )
 def tolerance_is_enough(e):
     """Tolerances of a third give the same transitions, at the reduced size."""
@@ -219,11 +279,55 @@ def tolerance_is_enough(e):
     return np.log(pairs[:, 0] / pairs[:, 1]).tolist()
 
 
-@fig2a.claim(at_most(MOST_GRADIENTS), "gradients to the end", source="ours")
+@fig2a.claim(
+    holds("largest gap of the norm, as a share, and of both accuracies from time 1 on at most {most:g}", most=0.05),
+    source="Section 3.1",
+)
+def descent_follows_flow(e, most):
+    """Gradient flow is the continuous counterpart of descent: full-batch steps are close to it, until all pairs fit."""
+    flow, descent = reduced_run(e), e[DESCENT]
+    late = descent["time"] >= 1
+    near = {name: np.interp(descent["time"][late], flow["time"], flow[name]) for name in FOLLOWED}
+    gaps = {name: float(np.abs(descent[name][late] - near[name]).max()) for name in FOLLOWED}
+    gaps["l2_norm"] = float(np.abs(descent["l2_norm"][late] / near["l2_norm"] - 1).max())
+    return gaps, max(gaps.values()) <= most
+
+
+def rescaled_accuracy(problem, params, factor):
+    """The test accuracy with all parameters times a factor."""
+    return float(problem.accuracy({name: factor * leaf for name, leaf in params.items()}, "test"))
+
+
+@fig2a.claim(
+    holds(
+        "with the norm of memorisation, at least {right:g} of the test pairs for the network of the end, rescaled, and "
+        "at most {guesses:g} times a guess for the memorising one",
+        right=0.9,
+        guesses=2,
+    ),
+    source="Section 2",
+)
+def norm_is_no_explanation(e, right, guesses):
+    """The net being homogeneous, every classifier there is with one norm there is with every other."""
+    run, step = e[MAIN], memorised_step(e)
+    if step is None:
+        return None, False
+    factor = float(np.interp(step, run["step"], run["l2_norm"])) / run.final["l2_norm"]
+    same = rescaled_accuracy(e.problem(MAIN), run.params, factor), accuracy_at(e, step)
+    return list(same), same[0] >= right and same[1] * e.settings.modulus <= guesses
+
+
+@fig2a.claim(
+    at_most(1e-3),
+    "gradients to the end over steps of descent at the printed learning rate",
+    source="ours",
+    kind="ours",
+    control=Instead({MAIN: DESCENT}),
+)
 def few_gradients(e):
     """The flow needs far fewer gradients than descent takes steps: 5e7 at the paper's size."""
     run = e[MAIN]
-    return run.provenance["gradients"] if run["slow_time"][-1] >= 0.999 * e.settings.slow_time else None
+    return run.provenance["gradients"] / float(run["step"][-1])
 
 
 def accuracy_panel(s, traces, left, **panel):
