@@ -144,7 +144,7 @@ def on_sphere(problem, norm: float, steps: int) -> tuple[np.ndarray, np.ndarray]
     parts = [np.asarray(problem.init()[name]) for name in ("hidden", "output")]
     parts = [part * norm / np.sqrt(squares(*parts)) for part in parts]
     for _ in range(steps):
-        slopes = loss_slopes(*parts, images, labels)
+        slopes = loss_slopes(parts[0], parts[1], images, labels)
         outward = sum(np.sum(slope * part) for slope, part in zip(slopes, parts, strict=True)) / norm**2
         along = [slope - outward * part for slope, part in zip(slopes, parts, strict=True)]
         step = min(0.5, 0.02 * norm / max(np.sqrt(squares(*along)), 1e-300))  # at most a fiftieth of the norm
