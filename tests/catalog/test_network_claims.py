@@ -12,6 +12,8 @@ from latebloom.catalog import ENTRIES, Evidence
 from latebloom.catalog.beyond_l2.modular_addition import MAIN, WITHOUT
 from latebloom.catalog.beyond_l2.modular_norms import PENALTIES
 from latebloom.catalog.beyond_l2.networks import L1, L2, NAME, NUCLEAR
+from latebloom.catalog.beyond_l2.plain_descent import ADAM, DESCENT, GROUPS, cells
+from latebloom.catalog.beyond_l2.plain_descent import WITHOUT as WITHOUT_PENALTY
 from latebloom.catalog.beyond_l2.teachers import ALONE, SOBOLEV
 from latebloom.engine.milestones import Milestones, Watch, find
 from latebloom.engine.outcome import Ending, Outcome
@@ -212,3 +214,29 @@ def test_students(figure: str, penalty: str, size: str):
     alone = ALONE.format(settings_of(entry, size).learning_rates[0])
     without = verdicts(entry, good | {alone: student(100, 200, low)}, size)
     assert not without.get("slower-without", False)
+
+
+def plain_runs(constants: Mapping[str, float], powers: Mapping[str, float]) -> dict[str, Run]:
+    """αβ t2 is a constant of the method times a power of αβ; without a penalty the error stays at 11 variances."""
+    s = settings_of("beyond-l2/plain-descent", "default")
+    runs = {WITHOUT_PENALTY: drawn(drop(20, 500.0, 0.0), drop(20, 500.0, 11.0), (0.05, 1.0))}
+    for method, penalty in GROUPS:
+        for name, (a, b) in cells(s, method, penalty).items():
+            second = constants.get(method, 0.5) / (a * b) * (a * b / 3e-5) ** powers.get(method, 0.0)
+            runs[name] = student(20, second, 0.8)
+    return runs
+
+
+def test_plain_descent_has_the_law_and_adam_has_not():
+    entry, small = "beyond-l2/plain-descent", {ADAM: 0.01}
+    found = verdicts(entry, plain_runs(small, {ADAM: 0.4}), "default")
+    assert found == as_documented(entry, "default")
+    same = verdicts(entry, plain_runs(small, {}), "default")
+    assert {name for name, holds in same.items() if not holds} == {"slower-under-adam"}
+    other = verdicts(entry, plain_runs({}, {DESCENT: 0.4, ADAM: 0.4}), "default")
+    assert {name for name, holds in other.items() if not holds} >= {
+        "proportional-l2",
+        "proportional-l1",
+        "one-constant",
+    }
+    assert not other["adam-enlarges-the-push"]

@@ -328,5 +328,5 @@ def goldilocks(e):
     traces.append(
         Line(run["l2_norm_of_weights"], run["test_loss"], "test, along training", "grey", "dotted", width=1.3)
     )
-    axes = Axis(r"norm of the weights $\|\theta\|_2$", "log"), Axis("cross-entropy", "log", low=1e-6)
-    return Panel(traces, *axes, legend="lower left")
+    axes = Axis(r"norm of the weights $\|\theta\|_2$", "log"), Axis("cross-entropy", "log", low=1e-6, high=1e6)
+    return Panel(traces, *axes, legend="upper center", legend_columns=2)
