@@ -8,6 +8,7 @@ import pytest
 from latebloom.catalog import ENTRIES, Evidence
 from latebloom.catalog.beyond_l2 import equal_functions
 from latebloom.catalog.beyond_l2.images import FASTER, LARGE, STRONGER
+from latebloom.catalog.beyond_l2.rescaling import FREE
 from latebloom.engine.milestones import Milestones, Watch, find
 from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.run import Run
@@ -30,11 +31,11 @@ def test_a_file_is_part_of_every_run_of_fig35(tmp_path):
     np.savez(tmp_path / "same.npz", images=images, labels=labels)
     np.savez(tmp_path / "other.npz", images=images[::-1], labels=labels)
     one = keys(tmp_path / "one.npz")
-    assert len(one) == 5
+    assert len(one) == 7
     assert keys(tmp_path / "same.npz") == one
     assert not keys(tmp_path / "other.npz") & one
     np.savez(tmp_path / "enough.npz", images=images[:1001], labels=labels[:1001])
-    assert len(keys(tmp_path / "enough.npz")) == 5
+    assert len(keys(tmp_path / "enough.npz")) == 7
     np.savez(tmp_path / "few.npz", images=images[:1000], labels=labels[:1000])
     with pytest.raises(InputError, match=r"few\.npz' has too few images: .* name a file of at least 1,001"):
         keys(tmp_path / "few.npz")
@@ -96,3 +97,16 @@ def test_a_wrong_rescaling_is_noticed(monkeypatch):
     monkeypatch.setattr(equal_functions, "rescaled", wrong)
     evidence = Evidence(RESCALING.settings.but(seed=12), {}, {})
     assert not any(claim.check(evidence).holds for claim in claims)
+
+
+def test_descent_on_a_sphere_stays_there_and_goes_down():
+    """Its gradient by hand is that of the problem, and it ends at the norm it was given with a smaller loss."""
+    problem = RESCALING.jobs(RESCALING.settings.but(units=5, images=30, test_images=20))[FREE].problem
+    start = [np.asarray(problem.init()[name]) for name in ("hidden", "output")]
+    slopes = equal_functions.loss_slopes(start[0], start[1], problem.train_images, problem.train_labels)
+    for name, slope in zip(("hidden", "output"), slopes, strict=True):
+        np.testing.assert_allclose(slope, problem.gradient(problem.init())[name], atol=1e-12)
+    ends = [equal_functions.on_sphere(problem, 6.0, steps) for steps in (0, 30)]
+    assert [np.sqrt(equal_functions.squares(*end)) for end in ends] == pytest.approx([6.0, 6.0])
+    before, after = equal_functions.slice_through(problem, ends).train
+    assert after < 0.8 * before

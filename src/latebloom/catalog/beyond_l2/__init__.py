@@ -11,8 +11,10 @@ from latebloom.catalog.beyond_l2 import (
     leverage,
     methods,
     modular_addition,
+    modular_grids,
     modular_norms,
     phase_diagrams,
+    plain_descent,
     rate_grids,
     register,
     rescaling,
@@ -29,7 +31,7 @@ PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model 
 MODULES = (
     *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing, coherence, sizes),
     *(sparse_theory, completion_theorem, deep_matrix, phase_diagrams),
-    *(modular_addition, modular_norms, teachers, images, rescaling),
+    *(modular_addition, modular_norms, modular_grids, plain_descent, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)
 REGISTERS = (

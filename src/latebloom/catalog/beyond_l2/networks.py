@@ -25,6 +25,9 @@ NETWORK_NOTES = (
 )
 
 
+VALUES_NOTE = "The figure's values of α and β are not printed; these show the same."
+
+
 class ModularSettings(Settings):
     """Addition modulo p, learned by Adam on minibatches."""
 
