@@ -134,5 +134,6 @@ def test_evidence_with_other_columns_or_settings_keeps_the_rest(tmp_path):
     )
     first, second = turn(entry, store=tmp_path)
     assert (str(first.by), str(second.by)) == ("no error", "β of 9")
-    assert first.measured == pytest.approx(2e-4) and second.measured > 9
+    assert first.measured == pytest.approx(2e-4)
+    assert second.measured > 9
     assert len({last for *_, last in seen.values()}) == 1

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Entry, Settings, Study
-from latebloom.catalog.bounds import at_least, at_most, below, holds, near
+from latebloom.catalog.bounds import above, at_least, at_most, below, holds, near
 from latebloom.catalog.controls import Altered, Instead, Set, with_columns, with_settings
 from latebloom.catalog.measures import ETAS, log_slope
 from latebloom.core.fields import count, number, numbers
 from latebloom.core.seeds import generator
 from latebloom.figures import Axis, Figure, Line, Panel, panels
 
-NAME, ENTRIES_ONLY, PROPERTY = "noise {noise:g}", "entries instead", "rank null space property"
+NAME, ENTRIES_ONLY, PROPERTY, PAIRS = "noise {noise:g}", "entries instead", "rank null space property", "pairs"
 ANGLES = 20_000  # at which a kernel of two dimensions is looked at, its directions in between covered by continuity
 
 
@@ -100,7 +102,43 @@ def theorem35_studies(s):
         lower, upper = np.array(bounds).T
         return {"lower": lower, "upper": upper}
 
-    return [Study(PROPERTY, told, compute)]
+    return [Study(PROPERTY, told, compute), Study(PAIRS, told, lambda: measure_pairs(s))]
+
+
+def measure_pairs(s, count=200):
+    """|B - A|_* over the bound of Theorem C.49: of random pairs, of pairs of equal measurements, and of the worst.
+
+    The worst pair splits the direction of the kernel that has the largest ratio: -A its first r singular parts, B the
+    others. A has rank r and the measurements of B; at that ρ the bound is met exactly, and at any smaller it fails.
+    """
+    from scipy.linalg import null_space
+
+    random, design, shape = generator(s.seed, "pairs"), s.design(), (s.side, s.side)
+    lower, upper = null_space_bounds(design, shape, s.rank)
+    tau, kernel = lb.theory.robust_constant(design, upper, shape=shape), null_space(design)
+    shifts = [random.normal(size=s.side**2) * random.choice([1e-2, 1.0]) for _ in range(count)]
+    shifts += [kernel @ random.normal(size=kernel.shape[1]) for _ in range(count if kernel.size else 0)]
+    found = []
+    for shift in shifts:
+        planted = random.normal(size=(s.side, s.rank)) @ random.normal(size=(s.rank, s.side))
+        blurred = planted + 0.1 * random.choice([0, 1]) * random.normal(size=shape)
+        found.append(over_bound(blurred, shift.reshape(shape), s.rank, upper, tau, design))
+    if kernel.shape[1] == 0:  # every ρ will do: there is no worst pair
+        return {"random": np.array([max(found)]), "tight": np.array([np.nan]), "smaller": np.array([np.nan])}
+    around = directions(kernel).reshape(-1, *shape)
+    sigma = np.linalg.svd(around, compute_uv=False)
+    u, values, vt = np.linalg.svd(around[np.argmax(sigma[:, : s.rank].sum(axis=1) / sigma[:, s.rank :].sum(axis=1))])
+    head = (u[:, : s.rank] * values[: s.rank]) @ vt[: s.rank]
+    worst = [over_bound(-head, u * values @ vt, s.rank, rho, tau, design) for rho in (lower, 0.9 * lower)]
+    return {"random": np.array([max(found)]), "tight": np.array(worst[:1]), "smaller": np.array(worst[1:])}
+
+
+def over_bound(first, shift, rank, rho, tau, design):
+    """|B - A|_* over (1+ρ)/(1-ρ) (|B|_* - |A|_* + 2 Σ_{l>r} σ_l(A)) + 2τ/(1-ρ) |X vec(B - A)|, with B - A the shift."""
+    of_first, of_second, of_shift = (np.linalg.svd(m, compute_uv=False) for m in (first, first + shift, shift))
+    excess = of_second.sum() - of_first.sum() + 2 * of_first[rank:].sum()
+    misfit = float(np.linalg.norm(design @ shift.ravel()))
+    return float(of_shift.sum() / ((1 + rho) / (1 - rho) * excess + 2 * tau / (1 - rho) * misfit))
 
 
 def null_space_bounds(design, shape, rank, angles=ANGLES):
@@ -115,13 +153,19 @@ def null_space_bounds(design, shape, rank, angles=ANGLES):
     if kernel.shape[1] < 2:
         exact = lb.theory.rank_null_space_lower_bound(design, shape, rank).lower
         return exact, exact
-    turns = np.pi * np.arange(angles) / angles
-    around = np.stack([np.cos(turns), np.sin(turns)], axis=1) @ kernel.T
-    sigma = np.linalg.svd(around.reshape(angles, *shape), compute_uv=False)
+    sigma = np.linalg.svd(directions(kernel, angles).reshape(angles, *shape), compute_uv=False)
     head, tail, half = sigma[:, :rank].sum(axis=1), sigma[:, rank:].sum(axis=1), np.pi / angles / 2
     room = np.maximum(tail - np.sqrt(min(shape)) * half, 0.0)
     with np.errstate(divide="ignore"):
         return float((head / tail).max()), float(((head + np.sqrt(rank) * half) / room).max())
+
+
+def directions(kernel, angles=ANGLES):
+    """The directions of a kernel of one or two dimensions, as rows: all of them, or so many around the circle."""
+    if kernel.shape[1] == 1:
+        return kernel.T
+    turns = np.pi * np.arange(angles) / angles
+    return np.stack([np.cos(turns), np.sin(turns)], axis=1) @ kernel.T
 
 
 def rho_of(e):
@@ -146,6 +190,35 @@ def conditions(e):
     told = lb.theory.conditions(e.problem(), e.settings.learning_rate, lb.NuclearNorm(e.settings.strength))
     decided = {c.name: bool(c.holds) for c in told if c.name in {"learning_rate", "strength"}}
     return decided, all(decided.values())
+
+
+def smaller_rho(evidence):
+    """The pairs judged by a ρ that the measurements do not have."""
+    table = evidence.tables[PAIRS]
+    changed = {"random": table["smaller"], "smaller": table["tight"]}
+    return replace(evidence, tables={**evidence.tables, PAIRS: {**table, **changed}})
+
+
+@theorem35.claim(
+    at_most(1),
+    "largest |B - A|_* over the bound, of 400 pairs,",
+    source="Theorems C.47 and C.49",
+    control=Altered("a ρ a tenth smaller than the measurements have", smaller_rho),
+)
+def bound_between_pairs(e):
+    """With the property, |B - A|_* is bounded by the excess of nuclear norm and the misfit, for all A and B."""
+    return float(e.tables[PAIRS]["random"][0])
+
+
+@theorem35.claim(
+    above(1),
+    "|B - A|_* over the bound with a ρ a tenth smaller than the measurements have, of the worst pair,",
+    source="Theorems C.47 and C.49 (only if)",
+    control=Altered("the ρ that the measurements have", smaller_rho),
+)
+def only_with_the_property(e):
+    """The bound holds for all pairs only with a constant that the measurements have."""
+    return float(e.tables[PAIRS]["smaller"][0])
 
 
 def constants_of(e, noise):

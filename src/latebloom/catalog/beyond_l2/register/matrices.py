@@ -238,9 +238,8 @@ APPENDIX_C = (
     stated(
         "Theorems C.47, C.49",
         "The properties are equivalent to error bounds between any two matrices",
-        "thm3.5/error-bound",
-        "thm3.5/entries-suffice",
-        partly="the bound is tried on iterates and the truth, the converse on one matrix",
+        "thm3.5/bound-between-pairs",
+        "thm3.5/only-with-the-property",
     ),
     stated("Theorem C.50, Eq. 107", "C1, C2 and C3", "thm3.5/constant-as-printed", "thm3.5/error-bound"),
 )
