@@ -353,6 +353,7 @@ APPENDIX_G_2 = (
         "As r increases, fewer samples are needed",
         "app-g2/rank-as-printed",
         "app-g2/grows-with-rank",
+        partly="at a side of 10 (20 at full size), not the printed 100",
     ),
     stated(
         "Appendix G.2.3, linear programming",
@@ -361,6 +362,7 @@ APPENDIX_G_2 = (
         "app-g2/gains-most-at-low-rank",
         "app-g2/half-is-enough",
         "app-g2/floor-is-coverage",
+        partly="at a side of 10 (20 at full size), not the printed 100",
     ),
     stated(
         "Appendix G.2.3, linear programming",
