@@ -142,3 +142,22 @@ def test_a_world_that_cannot_be_made_is_tried_once(tmp_path):
         "the runs have changed places"
     ] * 2
     assert len(calls) == 1
+
+
+def test_evidence_with_other_columns_or_settings_keeps_the_rest(tmp_path):
+    seen = {}
+
+    def look(e):
+        seen[len(seen)] = (float(e["l1"]["test_error"][-1]), e.settings.strength, e["without"]["step"][-1])
+        return seen[len(seen) - 1][0] + e.settings.strength
+
+    silent = Altered("no error", lambda e: controls.with_columns(e, "l1", test_error=np.zeros(len(e["l1"]["step"]))))
+    stronger = Altered("β of 9", controls.with_settings(strength=9.0))
+    entry = entry_with(
+        silent=(at_least(1e-3), look, {"control": silent}), stronger=(at_most(1), look, {"control": stronger})
+    )
+    first, second = turn(entry, store=tmp_path)
+    assert (str(first.by), str(second.by)) == ("no error", "β of 9")
+    assert first.measured == pytest.approx(2e-4)
+    assert second.measured > 9
+    assert len({last for *_, last in seen.values()}) == 1

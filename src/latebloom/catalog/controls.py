@@ -229,6 +229,17 @@ def _measurable(make: Callable[[], T]) -> T | None:
         return None
 
 
+def with_columns(evidence: Evidence, name: str, **columns: np.ndarray) -> Evidence:
+    """The evidence with other columns in one of its runs, for `Altered`."""
+    run = evidence[name]
+    return replace(evidence, runs={**evidence.runs, name: replace(run, columns=run.columns | columns)})
+
+
+def with_settings(**changes: Any) -> Callable[[Evidence], Evidence]:
+    """A change for `Altered`: the runs as they are, judged as if the settings were others."""
+    return lambda evidence: replace(evidence, settings=evidence.settings.but(**changes))
+
+
 def _undefined(value: Any) -> bool:
     """Whether the number is none: a control that leaves nothing to measure proves nothing."""
     return isinstance(value, float) and math.isnan(value)

@@ -18,9 +18,12 @@ from latebloom.catalog.beyond_l2 import (
     rate_grids,
     register,
     rescaling,
+    sampling,
     sensing,
+    sensing_theorem,
     sizes,
     sparse,
+    sparse_matrix,
     sparse_theory,
     teachers,
     weight_decay,
@@ -30,7 +33,8 @@ from latebloom.catalog.statements import Register
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
     *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing, coherence, sizes),
-    *(sparse_theory, completion_theorem, deep_matrix, phase_diagrams),
+    *(sparse_theory, completion_theorem, sensing_theorem, sparse_matrix),
+    *(deep_matrix, phase_diagrams, sampling),
     *(modular_addition, modular_norms, modular_grids, plain_descent, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)

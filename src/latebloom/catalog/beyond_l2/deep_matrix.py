@@ -12,6 +12,7 @@ from latebloom.catalog.base import Entry, Settings, Study
 from latebloom.catalog.beyond_l2.draws import RECOVERABLE_REASON, RECOVERABLE_SEED
 from latebloom.catalog.beyond_l2.matrices import RECOVERED, oracle, true_values
 from latebloom.catalog.bounds import at_least, at_most, holds, within
+from latebloom.catalog.controls import Instead, Set
 from latebloom.catalog.measures import completion, distance, over
 from latebloom.core.fields import count, number, numbers
 from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
@@ -185,6 +186,8 @@ def three_layers(e):
     "recovery error of L = 2 from standard deviation 1e-2",
     source="ours, beside Appendix F.2",
     rate=0.9,
+    kind="ours",
+    control=Instead({LOOSE: "L=2"}),
 )
 def small_by_depth(e):
     """How small the start has to be depends on the depth: where L = 3 recovers, L = 2 does not."""
@@ -207,6 +210,7 @@ def shares(e):
     holds("share of draws recovered at N = 70 by L = 2 and L = 3 at least {above:g} above the oracle's", above=0.3),
     source="Appendix F.2, Arora et al. 2019",
     rate=0.9,
+    kind="ours",
 )
 def beyond_nuclear_norm(e, above):
     """Depth does more than stand in for the nuclear norm: it recovers draws on which the nuclear norm cannot."""
@@ -244,7 +248,13 @@ def deeper_is_better(e, fewer, more):
     return {"least": min(gains), "most": max(gains)}, min(gains) >= -fewer and max(gains) >= more
 
 
-@app_f2.claim(at_most(0.2), "largest share of draws recovered at the smallest N", id="sufficiently-large-n", rate=0.9)
+@app_f2.claim(
+    at_most(0.2),
+    "largest share of draws recovered at the smallest N",
+    id="sufficiently-large-n",
+    rate=0.9,
+    control=Set(counts=(80,)),
+)
 def sufficiently_large(e):
     """Recovery needs N sufficiently large: at 40 entries, for 36 unknowns in a matrix of rank 2, none is enough."""
     return max(by_count[min(by_count)] for by_count in shares(e).values())
@@ -259,6 +269,7 @@ def sufficiently_large(e):
     ),
     source="Appendix F.2, after Gidel et al. 2019 and Li et al. 2020",
     rate=0.8,
+    kind="ours",
 )
 def staircase(e, ratio, rank):
     """From a small start the singular values appear one after the other."""
@@ -276,6 +287,7 @@ def staircase(e, ratio, rank):
     "the larger t2/t1 of L = 2 and L = 3, both at relative error 1e-2,",
     source="ours, beside Appendix F.2",
     rate=0.8,
+    kind="ours",
 )
 def no_delay(e):
     """From a small start there is no grokking: the run generalises while it memorises."""
@@ -302,6 +314,7 @@ def large_start_groks(e, error, ratio):
     "λ t2 at λ = 3e-4 over λ t2 at λ = 1e-3",
     source="Appendix F.2, Lyu et al. 2023",
     rate=0.6,
+    kind="ours",
 )
 def time_scale(e):
     """The generalisation time is inversely proportional to the weight decay λ."""
@@ -314,6 +327,7 @@ def time_scale(e):
     "relative distance to the minimum nuclear-norm interpolator",
     source="min (|U|² + |V|²)/2 over U Vᵀ = A is |A|_*",
     rate=0.7,
+    kind="ours",
 )
 def ends_at_nuclear_norm(e):
     """Weight decay on two layers is the nuclear norm of their product: the run ends at the oracle's matrix."""
@@ -351,7 +365,9 @@ def imbalances(e, name):
     return start[0].T @ start[0] - start[1] @ start[1].T, end[0].T @ end[0] - end[1] @ end[1].T
 
 
-@app_f2.claim(at_most(0.1), "relative change at the end", source="Arora et al. 2018, cited in Appendix F.2")
+@app_f2.claim(
+    at_most(0.1), "relative change at the end", source="Arora et al. 2018, cited in Appendix F.2", kind="ours"
+)
 def balance_is_kept(e):
     """Without a penalty A1ᵀA1 - A2A2ᵀ is constant, up to the step length."""
     start, end = imbalances(e, LARGE_WITHOUT)
@@ -369,6 +385,7 @@ def decayed(e, steps):
     "|A1ᵀA1 - A2A2ᵀ| at the end over the start, over (1 - αλ)^(2T),",
     source="ours, beside Appendix F.2",
     rate=0.9,
+    kind="ours",
 )
 def balance_decays(e):
     """Weight decay takes it to zero at the rate (1 - αλ)^(2t)."""
