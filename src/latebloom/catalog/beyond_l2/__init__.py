@@ -2,6 +2,7 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
+    blog_accounts,
     coherence,
     completion,
     completion_theorem,
@@ -9,9 +10,12 @@ from latebloom.catalog.beyond_l2 import (
     depth,
     images,
     leverage,
+    main_theorem,
     methods,
+    misprints,
     modular_addition,
     modular_norms,
+    perturbation,
     phase_diagrams,
     rate_grids,
     register,
@@ -28,7 +32,16 @@ from latebloom.catalog.statements import Register
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
     *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing, coherence, sizes),
-    *(sparse_theory, completion_theorem, deep_matrix, phase_diagrams),
+    *(
+        main_theorem,
+        perturbation,
+        misprints,
+        blog_accounts,
+        sparse_theory,
+        completion_theorem,
+        deep_matrix,
+        phase_diagrams,
+    ),
     *(modular_addition, modular_norms, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)
