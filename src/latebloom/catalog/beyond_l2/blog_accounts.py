@@ -140,8 +140,8 @@ def weights_at_t1_as_printed(e):
 
 
 @accounts.claim(
-    at_least(0.99), "cosine of θ(t1) with θ(0)", kind="corrected", source="dichotomy, Theorem 3.4",
-    control=Set(early=0.01, late=1.0, scale=1.0001),
+    at_least(0.999), "cosine of θ(t1) with θ(0)", kind="corrected", source="dichotomy, Theorem 3.4",
+    control=Set(scale=1.2),
 )  # fmt: skip
 def weights_along_the_start(e):
     """At t1 = (1-ε) log α/β the weights point where they did at the start."""

@@ -116,7 +116,7 @@ def turned(s, skew):
 
 
 def turns(s):
-    """For A = diag(2, second) and A* = diag(0, size): the turn of the subgradient, the printed bound, one that holds."""
+    """For A = diag(2, second) and A* = diag(0, size): the turn of the subgradient, the printed bound, one true."""
     sizes = np.geomspace(1e-3, 1, 31)
     found = [lb.theory.wedin_bound(np.diag([2.0, s.second]), np.diag([0.0, size])) for size in sizes]
     columns = {name: np.array([getattr(one, name) for one in found]) for name in ("measured", "bound", "corrected")}

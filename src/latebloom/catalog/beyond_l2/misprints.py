@@ -292,8 +292,8 @@ def same_direction(e):
 
 
 @misprints.claim(
-    at_most(1), "largest |H(A - A*) - H(A)| over the bound", source="Lemma C.45", fails="A - A* can have a higher rank than A",
-    control=Set(second=2.0),
+    at_most(1), "largest |H(A - A*) - H(A)| over the bound", source="Lemma C.45",
+    fails="A - A* can have a higher rank than A", control=Set(second=2.0),
 )  # fmt: skip
 def turn_bound_as_printed(e):
     """If σ_min(A) > σ_max(A*), |H(A - A*) - H(A)| ≤ 2√(2 rank A)/(σ_min(A)/σ_max(A*) - 1)."""
