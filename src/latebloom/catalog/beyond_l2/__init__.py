@@ -2,6 +2,7 @@
 
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
+    blog_accounts,
     coherence,
     completion,
     completion_theorem,
@@ -9,10 +10,13 @@ from latebloom.catalog.beyond_l2 import (
     depth,
     images,
     leverage,
+    main_theorem,
     methods,
+    misprints,
     modular_addition,
     modular_grids,
     modular_norms,
+    perturbation,
     phase_diagrams,
     plain_descent,
     rate_grids,
@@ -32,9 +36,11 @@ from latebloom.catalog.statements import Register
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
-    *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing, coherence, sizes),
-    *(sparse_theory, completion_theorem, sensing_theorem, sparse_matrix),
-    *(deep_matrix, phase_diagrams, sampling),
+    *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing),
+    *(coherence, sizes),
+    *(main_theorem, perturbation, misprints, blog_accounts),
+    *(sparse_theory),
+    *(completion_theorem, sensing_theorem, sparse_matrix, deep_matrix, phase_diagrams, sampling),
     *(modular_addition, modular_norms, modular_grids, plain_descent, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)
