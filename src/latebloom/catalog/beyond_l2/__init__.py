@@ -3,20 +3,25 @@
 from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
     coherence,
+    coherence_theory,
+    coherent_descent,
     completion,
     completion_theorem,
     deep_matrix,
     depth,
+    elastic_net,
     images,
     leverage,
     methods,
     modular_addition,
     modular_norms,
+    noise,
     phase_diagrams,
     rate_grids,
     register,
     rescaling,
     sensing,
+    sign_iteration,
     sizes,
     sparse,
     sparse_theory,
@@ -27,8 +32,21 @@ from latebloom.catalog.statements import Register
 
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
-    *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing, coherence, sizes),
-    *(sparse_theory, completion_theorem, deep_matrix, phase_diagrams),
+    *(
+        sparse,
+        rate_grids,
+        completion,
+        weight_decay,
+        leverage,
+        depth,
+        methods,
+        sensing,
+        coherence,
+        coherent_descent,
+        sizes,
+    ),
+    *(sparse_theory, noise, sign_iteration, elastic_net, coherence_theory),
+    *(completion_theorem, deep_matrix, phase_diagrams),
     *(modular_addition, modular_norms, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)
