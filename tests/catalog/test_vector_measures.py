@@ -30,8 +30,7 @@ def falling(*heights):
 
 def test_a_staircase_has_its_plateaus():
     assert plateaus(falling(1.0, 0.7, 0.3)) == pytest.approx([1.0, 0.7, 0.3])
-    step = np.geomspace(1, 1e3, 300)
-    assert len(plateaus(Falling(step=step, test_error=np.geomspace(1, 0.1, 300) + 0.1))) < 3
+    assert plateaus(Falling(step=np.geomspace(1, 10, 300), test_error=np.linspace(1, 0.1, 300))) == []
 
 
 def test_a_jump_is_more_abrupt_than_a_slope():

@@ -94,8 +94,8 @@ def theory_studies(s):
                 matrix = drawn / s.dimension**exponent
                 largest = float(np.abs(matrix @ basis).max())
                 rows.append((draw, exponent, lb.theory.coherence(matrix.T, basis), largest))
-        names: tuple[str, ...] = ("draw", "exponent", "coherence", "largest")
-        return dict(zip(names, np.array(rows, dtype=float).T, strict=True))
+        draws, exponents, coherences, largest = np.array(rows, dtype=float).T
+        return {"draw": draws, "exponent": exponents, "coherence": coherences, "largest": largest}
 
     def fourier():
         order = np.arange(s.dimension)

@@ -110,7 +110,7 @@ def depth_runs(s):
     def flow(depth, measurements):
         problem = problem_of(depth, measurements, s.deep_init_scale)
         time = s.learning_rate * s.long_steps[depth - 3]
-        return lb.FlowJob(problem, None, time=time, rtol=1e-3, learning_rate=s.learning_rate)
+        return lb.FlowJob(problem, None, time=time, solver="rkc", rtol=1e-3, learning_rate=s.learning_rate)
 
     grid = lb.Grid(small, {"depth": s.depths, "measurements": s.counts}, name=NAME)
     flows = {LONG.format(depth=d, measurements=n): flow(d, n) for d in (3, 4) for n in s.long_counts}
