@@ -4,10 +4,13 @@ from latebloom.catalog.base import entries_of
 from latebloom.catalog.beyond_l2 import (
     blog_accounts,
     coherence,
+    coherence_theory,
+    coherent_descent,
     completion,
     completion_theorem,
     deep_matrix,
     depth,
+    elastic_net,
     images,
     leverage,
     main_theorem,
@@ -16,6 +19,7 @@ from latebloom.catalog.beyond_l2 import (
     modular_addition,
     modular_grids,
     modular_norms,
+    noise,
     perturbation,
     phase_diagrams,
     plain_descent,
@@ -25,6 +29,7 @@ from latebloom.catalog.beyond_l2 import (
     sampling,
     sensing,
     sensing_theorem,
+    sign_iteration,
     sizes,
     sparse,
     sparse_matrix,
@@ -37,9 +42,9 @@ from latebloom.catalog.statements import Register
 PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model Parameters"
 MODULES = (
     *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing),
-    *(coherence, sizes),
+    *(coherence, coherent_descent, sizes),
     *(main_theorem, perturbation, misprints, blog_accounts),
-    *(sparse_theory),
+    *(sparse_theory, noise, sign_iteration, elastic_net, coherence_theory),
     *(completion_theorem, sensing_theorem, sparse_matrix, deep_matrix, phase_diagrams, sampling),
     *(modular_addition, modular_norms, modular_grids, plain_descent, teachers, images, rescaling),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import latebloom as lb
@@ -11,43 +13,15 @@ from latebloom.catalog.beyond_l2.draws import (
     RECOVERABLE_REASON,
     RECOVERABLE_SEED,
     THRESHOLD_NOTE,
-    CompletionSettings,
-    SparseSettings,
 )
+from latebloom.catalog.beyond_l2.grid_draws import DRAWS, RECOVERED, CompletionGrid, SparseGrid, draw_studies
 from latebloom.catalog.bounds import at_least, at_most, holds, near, within
+from latebloom.catalog.claims import NotAsked
+from latebloom.catalog.controls import Altered, Set
 from latebloom.catalog.measures import log_slope
-from latebloom.core.fields import number, numbers
 from latebloom.figures import Axis, Figure, Line, Panel, panels
 
 NAME = "α={learning_rate:.3g}, β={strength:.2g}"
-
-
-class SparseGrid(SparseSettings):
-    learning_rates: tuple[float, ...] = numbers(default=np.geomspace(0.015, 0.15, 6), above=0, note="α")
-    strengths: tuple[float, ...] = numbers(default=np.geomspace(2e-6, 2e-5, 6), above=0, note="β, l1")
-    slow_time: float = number(default=0.25, above=0, note="αβ·steps: twice that at which the default draw generalises")
-    generalised_at: float = number(default=1e-3, above=0, note="relative error of t2")
-
-    def penalty(self, strength):
-        return lb.L1(strength)
-
-    def path(self, e):
-        """The slow flow of the penalty."""
-        return e.cached(lb.flows.l1_path, e.problem())
-
-
-class CompletionGrid(CompletionSettings):
-    learning_rates: tuple[float, ...] = numbers(default=np.geomspace(0.05, 0.5, 5), above=0, note="α")
-    strengths: tuple[float, ...] = numbers(default=np.geomspace(3e-5, 3e-4, 5), above=0, note="β, nuclear")
-    slow_time: float = number(default=1.0, above=0, note="αβ·steps")
-    generalised_at: float = number(default=3e-3, above=0, note="relative error of t2")
-
-    def penalty(self, strength):
-        return lb.NuclearNorm(strength)
-
-    def path(self, e):
-        """The slow flow of the penalty."""
-        return e.cached(lb.flows.nuclear_path, e.problem())
 
 
 MATRIX_NOTES = (
@@ -121,9 +95,44 @@ def grid_runs(s):
     return lb.Grid(job, {"learning_rate": s.learning_rates, "strength": s.strengths}, name=NAME)
 
 
+fig4.studies(draw_studies)
+fig6.studies(draw_studies)
+
+
+def _one_draw(e):
+    """The evidence with the first of the other draws for all."""
+    return replace(e, tables={**e.tables, DRAWS: {key: x[[0] * len(x)] for key, x in e.tables[DRAWS].items()}})
+
+
+def _as_printed(e):
+    """The evidence with an error of αβ at the end of every run."""
+
+    def moved(name, run):
+        truth, cell = np.asarray(e.problem().truth), e.jobs.cells[name]  # type: ignore[attr-defined]
+        error = 1e3 * cell["learning_rate"] * cell["strength"]
+        columns = run.columns | {"test_error": np.append(run["test_error"][:-1], error)}
+        return replace(run, params=truth + error, columns=columns)
+
+    return replace(e, runs={name: moved(name, run) for name, run in e.runs.items()})
+
+
+def asked(e):
+    """Why a draw is not spoken of; None if it is."""
+    slow_time = predicted_slow_time(e)
+    if slow_time is None:
+        return NotAsked("the slow flow of this draw does not come to the truth")
+    return None if slow_time < 0.95 * e.settings.slow_time else NotAsked("this draw takes longer than the runs")
+
+
 def cells(e):
-    """A row per cell that generalised: learning_rate, strength, t2, and the error at the end."""
-    return e.table(t2=lambda run: run.t2, error=lambda run: run.final["test_error"]).dropna().astype(float)
+    """A row per cell that generalised: learning_rate, strength, t2, the error at the end, and that of the caption."""
+    truth = np.asarray(e.problem().truth)
+
+    def printed(run):
+        return float(np.abs(np.asarray(run.params) - truth).sum()) if truth.ndim == 1 else run.final["test_error"]
+
+    found = e.table(t2=lambda run: run.t2, error=lambda run: run.final["test_error"], printed=printed)
+    return found.dropna().astype(float)
 
 
 def slow_times(e):
@@ -142,47 +151,68 @@ def caption_delay(e, learning_rate, strength):
     return lb.theory.delay_estimate(e.problem(), learning_rate, e.settings.penalty(strength)).step
 
 
-def error_exponent(e, axis, fixed):
+AXES = {"in α": ("learning_rate", "strength"), "in β": ("strength", "learning_rate")}
+
+
+def error_exponent(e, axis, fixed, column="error"):
     """The exponent of the final error in one of (learning_rate, strength), the other held fixed."""
     groups = [here for _, here in cells(e).groupby(fixed) if len(here) >= 3]
-    slopes = [log_slope(here[axis], here.error) for here in groups]
+    slopes = [log_slope(here[axis], here[column]) for here in groups]
     return float(np.median(slopes)) if slopes else None
 
 
-@fig4.claim(near(-1, by=0.02), "slope of log t2 in log αβ", source="Caption of Figure 4, Theorem 3.1", rate=0.6)
-@fig6.claim(near(-1, by=0.03), "slope of log t2 in log αβ", source="Caption of Figure 6, Theorem 3.4", rate=0.05)
+@fig4.claim(near(-1, by=0.02), "slope of log t2 in log αβ", source="Caption of Figure 4, Theorem 3.1", rate=0.9)
+@fig6.claim(near(-1, by=0.03), "slope of log t2 in log αβ", source="Caption of Figure 6, Theorem 3.4", rate=0.9)
 def inverse_law(e):
     """t2 is proportional to 1/(αβ)."""
     t = cells(e)
-    return log_slope(t.learning_rate * t.strength, t.t2) if len(t) >= len(e.settings.strengths) else None
+    return asked(e) or (log_slope(t.learning_rate * t.strength, t.t2) if len(t) >= len(e.settings.strengths) else None)
 
 
-@fig4.claim(at_most(1.1), "largest over smallest αβ·t2", source="Caption of Figure 4", rate=0.6)
-@fig6.claim(at_most(1.2), "largest over smallest αβ·t2", source="Caption of Figure 6", rate=0.05)
+@fig4.claim(at_most(1.1), "largest over smallest αβ·t2", source="Caption of Figure 4", rate=0.9)
+@fig6.claim(at_most(1.2), "largest over smallest αβ·t2", source="Caption of Figure 6", rate=0.9)
 def one_constant(e):
     """The law holds with one constant for all α and β of a draw."""
     slow = slow_times(e)
-    return float(slow.max() / slow.min()) if len(slow) else None
+    return asked(e) or (float(slow.max() / slow.min()) if len(slow) else None)
+
+
+ACROSS = at_most(1.5), "largest over smallest αβ·t2 over the caption's norm, of draws that can be recovered,"
+COUPLED = "the steps are coupled by the data: the constant differs several-fold from draw to draw"
 
 
 @fig4.claim(
-    within(0.9, 1.1),
-    "median t2 over |â - a*|_∞/(αβ)",
-    text="The constant is |â - a*|_∞.",
+    *ACROSS,
+    text="t2 is proportional to |â - a*|_∞/(αβ).",
     source="Caption of Figure 4",
-    fails="it is off by a factor 0.8 to 10 that depends on the draw",
+    fails=COUPLED,
+    control=Altered("one draw for all", _one_draw),
 )
 @fig6.claim(
-    within(0.9, 1.1),
-    "median t2 over |Â - A*|_op/(αβ)",
-    text="The constant is the spectral norm |Â - A*|.",
+    *ACROSS,
+    text="t2 is proportional to the spectral norm |Â - A*| over αβ.",
     source="Caption of Figure 6",
-    fails="the steps are coupled by the observed entries",
+    fails=COUPLED,
+    control=Altered("one draw for all", _one_draw),
 )
 def caption_constant(e):
-    t = cells(e)
-    predicted = [caption_delay(e, a, b) for a, b in zip(t.learning_rate, t.strength, strict=True)]
-    return float(np.median(t.t2 / predicted)) if predicted else None
+    ratios = e.tables[DRAWS]["slow_time"] / e.tables[DRAWS]["caption"]
+    return float(np.nanmax(ratios) / np.nanmin(ratios))
+
+
+RANDOM = at_least(0.5), "share of 48 draws whose minimum-norm interpolator is the truth"
+
+
+@fig4.claim(*RANDOM, source="Section 3.1", control=Set(measurements=15, learning_rates=(0.1,), strengths=(1e-3,)))
+@fig6.claim(
+    *RANDOM,
+    source="Section 3.2",
+    fails="70 entries of a 10x10 matrix of rank 2 are too few for most",
+    control=Set(observed=95, learning_rates=(0.1,), strengths=(1e-2,)),
+)
+def random_draw_is_recovered(e):
+    """At the printed setting a random draw is recovered."""
+    return float(e.tables[RECOVERED]["recovered"].mean())
 
 
 PREDICTED = holds("largest |predicted / measured t2 - 1| over the grid at most {by:.0%}", by=0.01)
@@ -191,46 +221,64 @@ PREDICTED = holds("largest |predicted / measured t2 - 1| over the grid at most {
 @fig4.claim(
     PREDICTED,
     text="The constant is the slow time at which the exact slow flow of |a|_1 falls to the threshold.",
-    source="ours: Theorem 3.1 in the limit αβ → 0",
-    rate=0.6,
+    source="Theorem 3.1 in the limit αβ → 0",
+    kind="ours",
+    rate=0.9,
 )
 @fig6.claim(
     PREDICTED,
     text="The constant is the slow time at which the slow flow of |A|_* falls to the threshold.",
-    source="ours: Theorem 3.4 in the limit αβ → 0",
-    rate=0.05,
+    source="Theorem 3.4 in the limit αβ → 0",
+    kind="ours",
+    rate=0.9,
 )
 def predicted_t2(e, by):
     slow_time, measured = predicted_slow_time(e), slow_times(e)
     if not len(measured):  # none predicted before the end, either
         return slow_time, slow_time is None or slow_time > (1 - by) * e.settings.slow_time
     if slow_time is None:
-        return None, False
+        return NotAsked("the slow flow of this draw does not come to the truth")
     worst = float(np.abs(slow_time / measured - 1).max())
     return worst, worst <= by
 
 
-AT_THE_END = "exponent in α of the error at the end (at t2 it is the threshold itself)"
+BOTH = holds("exponents of the error at the end, in α and in β, both within {by:g} of 1", by=0.2)
+BIAS = "near 0 in α: the error at the end is the bias of the penalty (and at t2 it is the threshold itself)"
 
 
-@fig4.claim(within(0.8, 1.2), AT_THE_END, source="Caption of Figure 4", fails="near 0")
-@fig6.claim(within(0.8, 1.2), AT_THE_END, source="Caption of Figure 6", fails="near 0")
-def error_as_printed(e):
-    """The recovery error at t2 is proportional to αβ."""
-    return error_exponent(e, "learning_rate", fixed="strength")
+@fig4.claim(BOTH, source="Caption of Figure 4", fails=BIAS, control=Altered("errors as printed", _as_printed))
+@fig6.claim(BOTH, source="Caption of Figure 6", fails=BIAS, control=Altered("errors as printed", _as_printed))
+def error_as_printed(e, by):
+    """The recovery error (of vectors in the l1 norm) is proportional to αβ."""
+    found = {axis: error_exponent(e, *axes, column="printed") for axis, axes in AXES.items()}
+    if None in found.values():
+        return asked(e) or (None, False)
+    return found, all(exponent is not None and abs(exponent - 1) <= by for exponent in found.values())
 
 
-@fig6.claim(within(0.8, 1.2), "exponent in β", source="corrects the previous claim", rate=0.05)
+SMALLER = at_least(0.5), "rank correlation of the error at the end with αβ"
+
+
+@fig4.claim(*SMALLER, source="Caption of Figure 4, Section 3.1", rate=0.9)
+@fig6.claim(*SMALLER, source="Caption of Figure 6", rate=0.9)
+def smaller_product_smaller_error(e):
+    """A smaller αβ takes longer and ends at a lower error."""
+    t = cells(e)
+    return asked(e) or float((t.learning_rate * t.strength).corr(t.printed, method="spearman"))
+
+
+@fig6.claim(within(0.8, 1.2), "exponent in β", source="corrects the previous claim", kind="corrected", rate=0.9)
 def error_is_the_bias(e):
     """The final error is the bias of the penalty: it does not depend on α and is proportional to β."""
-    return error_exponent(e, "strength", fixed="learning_rate")
+    return asked(e) or error_exponent(e, "strength", fixed="learning_rate")
 
 
 @fig4.claim(
     holds("exponent in α at most {most:g} in size and below the exponent in β", most=0.1),
     text="The final error is the l1 bias: it does not depend on α and falls with β, down to the noise.",
     source="corrects the previous claim",
-    rate=0.6,
+    kind="corrected",
+    rate=0.9,
 )
 @fig6.claim(
     holds(
@@ -240,41 +288,43 @@ def error_is_the_bias(e):
     id="error-does-not-depend-on-the-rate",
     text="The final error does not depend on α.",
     source="corrects the caption of Figure 6",
-    rate=0.05,
+    kind="corrected",
+    rate=0.9,
 )
 def error_depends_on_strength(e, most):
-    a = error_exponent(e, "learning_rate", fixed="strength")
-    b = error_exponent(e, "strength", fixed="learning_rate")
+    a, b = (error_exponent(e, *axes) for axes in AXES.values())
+    if (reason := asked(e)) is not None:
+        return reason
     return (None, False) if a is None or b is None else ({"in α": a, "in β": b}, abs(a) <= most and b > abs(a))
 
 
 FASTER = at_least(1.0), "share of neighbours in the grid of which the one with the larger α or β has the earlier t2"
 
 
-@fig26.claim(*FASTER, rate=0.7)
-@fig29.claim(*FASTER, rate=0.05)
+@fig26.claim(*FASTER, rate=0.9)
+@fig29.claim(*FASTER, rate=0.9)
 def faster(e):
     """Larger α and larger β lead to faster convergence."""
     steps = np.array([run.t2 or np.inf for run in e.runs.values()]).reshape(len(e.settings.learning_rates), -1)
     earlier = [steps[1:] < steps[:-1], steps[:, 1:] < steps[:, :-1]]
-    return float(np.mean(np.concatenate([part.ravel() for part in earlier])))
+    return asked(e) or float(np.mean(np.concatenate([part.ravel() for part in earlier])))
 
 
 LARGEST_OVER_SMALLEST = "final error at the largest β over the smallest"
 
 
-@fig26.claim(at_least(1.5), LARGEST_OVER_SMALLEST, rate=0.7)
-@fig29.claim(at_least(3), LARGEST_OVER_SMALLEST, rate=0.05)
+@fig26.claim(at_least(1.5), LARGEST_OVER_SMALLEST, rate=0.9)
+@fig29.claim(at_least(3), LARGEST_OVER_SMALLEST, rate=0.9)
 def suboptimal(e):
     """A larger β plateaus at a higher recovery error."""
     t = e.table(error=lambda run: run.final["test_error"])
     rate = e.settings.learning_rates[len(e.settings.learning_rates) // 2]
     ends = t[t.learning_rate == rate].error.to_numpy()
-    return float(ends[-1] / ends[0])
+    return asked(e) or float(ends[-1] / ends[0])
 
 
-@fig26.claim(at_least(1.0), "share of cells with t1 under 1000 steps")
-@fig29.claim(at_least(1.0), "share of cells with t1 under 1000 steps")
+@fig26.claim(at_least(1.0), "share of cells with t1 under 1000 steps", kind="ours")
+@fig29.claim(at_least(1.0), "share of cells with t1 under 1000 steps", kind="ours")
 def all_memorise(e):
     """All of them memorise early."""
     return float(np.mean([run.t1 is not None and run.t1 < 1000 for run in e.runs.values()]))

@@ -88,14 +88,16 @@ def smaller_sparsity(e):
     return needed, rises and needed[0] < needed[-1]
 
 
-@fig27.claim(at_most(2000), "largest t1 in steps over all s and N < n", source="Appendix H.1, Figure 28", rate=0.8)
+@fig27.claim(at_most(2000), "largest t1 in steps over all s and N < n", source="Figure 28", kind="ours", rate=0.8)
 def all_memorise(e):
     """Memorisation does not wait for generalisation: below n it comes early for every s and N."""
     runs = [run for s in e.settings.sparsities for n, run in runs_of(e, s).items() if n < e.settings.dimension]
     return float(max(run.t1 or np.inf for run in runs))
 
 
-@fig28.claim(at_least(2), "t2 at the smallest N that generalises over that at the largest N < n, for s=5,", rate=0.8)
+@fig28.claim(
+    at_least(2), "t2 at the smallest N that generalises over that at the largest N < n, for s=5,", kind="ours", rate=0.8
+)
 def more_data_is_sooner(e):
     """More measurements generalise sooner."""
     steps = [run.t2 for n, run in runs_of(e, 5).items() if n < e.settings.dimension and run.t2 is not None]

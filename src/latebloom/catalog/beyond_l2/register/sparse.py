@@ -1,5 +1,445 @@
 """Statements on vectors: sparse recovery, weight decay, depth, coherence."""
 
-from latebloom.catalog.statements import Statement
+from latebloom.catalog.statements import Statement, stated
 
-STATEMENTS: tuple[Statement, ...] = ()
+RECOVERY = (
+    stated(
+        "Abstract, Section 1 (vectors)",
+        "The l2 norm of the parameters grows while the model generalises: it is no proxy.",
+        "fig3/l2-norm-grows",
+        "fig3/l2-norm-grows-all-along",
+        "app-e/norm-is-no-indicator",
+    ),
+    stated("Theorem 3.1", "Learning rate and strength are small enough: ασ_max < 2, β√n < σ_max.", "thm3.1/conditions"),
+    stated(
+        "Theorem 3.1",
+        "The noise is at most √C αβ in Xᵀξ, with a constant C that enters the conclusion.",
+        because="some C always does: the condition only says which, and thm3.3 takes it from the draw",
+    ),
+    stated(
+        "Theorem 3.1",
+        "From t1 on the iterate is within 2αβ√n/(1-ρ₂) of the least-squares solution.",
+        "thm3.1/bound-as-printed",
+        "thm3.1/bound-in-row-space",
+    ),
+    stated("Theorem C.29, Eq. 78", "A formula for t1.", "thm3.1/memorisation-step"),
+    stated(
+        "Theorem C.29, Eqs. 68 to 74",
+        "Least squares memorises, with g(â) ≤ |ξ|²/2, and is away from a* by its part in the kernel and the noise.",
+        "thm3.1/least-squares-error",
+        "thm3.3/noise-is-interpolated",
+    ),
+    stated(
+        "Theorem C.29, Eqs. 81 to 85",
+        "After t1 the loss is within O(β²) of that of least squares.",
+        "thm3.1/loss-bound",
+    ),
+    stated(
+        "Theorem C.29, Eqs. 86, 87", "The gap in f falls to (η + C'αβ)β/2 by t1 + Δt(η).", "thm3.1/value-falls-in-time"
+    ),
+    stated(
+        "Theorem 3.1",
+        "The l1 norm comes within (η + (C + C')αβ)/2 of |a*|_1 if and only if t ≥ t1 + Δt(η).",
+        "thm3.1/delay-is-enough",
+        "thm3.1/only-if-as-printed",
+    ),
+    stated(
+        "Lemma C.30",
+        "Sign steps: which points are stationary, when |a| ≤ α is reached, what becomes of multiples of α.",
+        "sign-steps/stationary-as-printed",
+        "sign-steps/only-zero-is-stationary",
+        "sign-steps/arrives-in-time",
+        "sign-steps/only-then-as-printed",
+        "sign-steps/multiples-end-at-zero",
+    ),
+    stated(
+        "Lemma C.31, item 3",
+        "How many components are not zero afterwards.",
+        "sign-steps/nonzeros-as-printed",
+        "sign-steps/nonzeros-are-the-others",
+    ),
+    stated("Lemma C.32", "If |a| > |a*| then a - a* has the sign of a.", "sign-steps/sign-of-the-difference"),
+    stated(
+        "Lemma C.33, Section 3.1",
+        "A penalty that outweighs the gradient at the start makes the iteration oscillate: nothing is memorised.",
+        "sign-steps/large-strength-oscillates",
+        "sign-steps/sign-flips",
+    ),
+    stated(
+        "Definition 3.2, C.34 to C.37",
+        "The null-space properties of the measurements.",
+        "thm3.1/null-space-property",
+        "thm3.3/null-space-property",
+    ),
+    stated("Theorems C.36, C.38", "They bound |a - a*|_1 by the l1 gap and the misfit.", "thm3.1/recovery-bound"),
+    stated(
+        "Theorem 3.3, C.39",
+        "|a - a*|_1 comes within C₁η + C₂αβ + C₃|ξ| if and only if t ≥ t1 + Δt(η).",
+        "thm3.3/error-within-bound",
+        "thm3.3/only-if-as-printed",
+    ),
+    stated("Section 3.1", "Recovery is robust: its error scales with the noise.", "thm3.3/error-follows-the-noise"),
+    stated(
+        "Section 3.1",
+        "The test error is σ²|a - a*|² plus that of the noise.",
+        because="an identity for inputs of covariance σ²I",
+    ),
+    stated(
+        "Section 3.1 (Memorization)",
+        "A start nearer to least squares memorises sooner.",
+        "thm3.3/nearer-start-memorises-sooner",
+    ),
+    stated(
+        "Section 3.1 (Memorization)",
+        "A large β makes perfect memorisation difficult; a small one helps.",
+        "thm3.3/strength-hampers-memorisation",
+    ),
+    stated(
+        "Section 3.1 (Memorization)",
+        "A low signal-to-noise ratio makes perfect memorisation difficult.",
+        "thm3.3/noise-hampers-memorisation-as-printed",
+        "thm3.3/noise-is-interpolated",
+    ),
+    stated(
+        "Section 3.1 (Generalization)",
+        "After memorisation it goes to the interpolator of least l1 norm, in a time inverse to αβ.",
+        "fig3/l1-norm-converges",
+        "fig3/ends-at-oracle",
+        "fig3/predicted-t2",
+    ),
+    stated(
+        "Section 3.1 (Validation)",
+        "With (n, s, N, α, β) = (100, 5, 30, 0.1, 1e-5) there is a delay between memorisation and generalisation.",
+        "fig3/memorises-first",
+        "fig3/generalises-late",
+        "fig3/grokking",
+        "fig3/same-slow-phase",
+    ),
+    stated(
+        "Section 3.1 (Validation)",
+        "At the printed setting a random draw is recovered.",
+        "fig4/random-draw-is-recovered",
+    ),
+    stated("Section 3.1 (Validation)", "The training error falls to 1e-6.", "fig3/training-floor-as-printed"),
+    stated(
+        "Section 3.1 (Validation)", "The recovery error then matches the training error.", "fig3/matches-training-error"
+    ),
+    stated(
+        "Caption of Figure 3",
+        "The gradient of the loss dominates until t1, that of the penalty from there on.",
+        "fig3/ratio-flips",
+    ),
+    stated("Caption of Figure 4", "t2 is the first step with a relative error of 1e-4.", "fig3/threshold-as-printed"),
+    stated(
+        "Caption of Figure 4",
+        "t2 is proportional to |â - a*|_∞/(αβ).",
+        "fig4/inverse-law",
+        "fig4/one-constant",
+        "fig4/caption-constant",
+        "fig4/predicted-t2",
+    ),
+    stated(
+        "Caption of Figure 4",
+        "The recovery error is proportional to αβ.",
+        "fig4/error-as-printed",
+        "fig4/error-depends-on-strength",
+    ),
+    stated(
+        "Caption of Figure 4, Section 3.1",
+        "A smaller αβ takes longer and ends at a lower error.",
+        "fig4/smaller-product-smaller-error",
+    ),
+    stated(
+        "Section 3.1, Appendix D.1, Figure 12",
+        "One step of the projected subgradient memorises; the rest of the pattern is the same.",
+        "fig12/one-step",
+        "fig12/zero-error-throughout",
+        "fig12/same-generalisation",
+        "fig12/recovers",
+        "fig12/l1-norm-converges",
+    ),
+    stated(
+        "Appendix D.1, Eq. 117",
+        "The l1 gap of the projected method is bounded, by αβ/2 in the limit.",
+        "fig12/gap-within-bound",
+        "fig12/limit-as-printed",
+    ),
+    stated(
+        "Section 3.1, Appendix D.1, Figure 13",
+        "Soft thresholding shows the same pattern.",
+        "fig13/memorises-first",
+        "fig13/same-generalisation",
+        "fig13/recovers",
+        "fig13/l1-norm-converges",
+        "fig13/ends-at-lasso",
+    ),
+    stated(
+        "Appendix D.1",
+        "Its gap in f is at most |a(1) - a*|/(2αT).",
+        "fig13/sublinear-as-printed",
+        "fig13/sublinear-bound",
+    ),
+)
+
+DECAY = (
+    stated(
+        "Section 3.3, Figure 7",
+        "From a large start with weight decay alone the error drops late, with the l2 norm, and not to zero.",
+        "fig7/late-drop",
+        "fig7/without-understanding",
+        "fig7/drop-time",
+        "fig7/drop-is-the-start",
+    ),
+    stated("Caption of Figure 7", "Weight decay shrinks the components, not |a|_0.", "fig7/sparsity-is-not-reduced"),
+    stated(
+        "Section 3.3, Appendix E",
+        "The transition appears even where the problem has no solution.",
+        "fig7/drop-without-solution",
+    ),
+    stated(
+        "Theorem 3.6, C.51",
+        "Weight decay converges to the ridge solution at the geometric rate ρ₂.",
+        "thm3.6/geometric-bound",
+        "thm3.6/sharp-rate",
+        "fig7/closed-form",
+        "fig16/closed-form",
+    ),
+    stated(
+        "Theorem 3.6, C.51",
+        "For N < n its distance to a* is at least that of a* to the row space.",
+        "thm3.6/lower-bound",
+        "thm3.6/lower-bound-is-tight",
+    ),
+    stated(
+        "Lemma C.52",
+        "The gradient vanishes exactly on â + (I - VVᵀ)c.",
+        "thm3.6/solutions-as-printed",
+        "thm3.6/solution-is-unique",
+    ),
+    stated("Section 3.3", "Beside l1 too much weight decay holds the iterate near â.", "app-e/stuck-near-ridge"),
+    stated("Section 3.3", "The l2 norm is no indicator of grokking.", "app-e/norm-is-no-indicator"),
+    stated(
+        "Appendix E",
+        "From a small start l1 is sufficient, if l2 is not very large.",
+        "app-e/small-start-needs-l1-only",
+        "app-e/mild-decay-is-harmless",
+    ),
+    stated(
+        "Appendix E",
+        "From a large start l2 beside l1 is necessary.",
+        "app-e/l2-is-necessary-as-printed",
+        "app-e/l1-alone-arrives",
+        "app-e/large-start-is-late",
+        "app-e/both-generalise",
+    ),
+    stated("Appendix E, Appendix H.1", "l2 alone is not sufficient.", "app-e/l2-is-not-sufficient"),
+    stated(
+        "Appendix E, Figure 16",
+        "On a linear axis it looks like grokking, and is not.",
+        "fig16/looks-like-grokking",
+        "fig16/late-drop",
+        "fig16/without-understanding",
+        "fig16/drop-time",
+        "fig16/drop-is-the-start",
+    ),
+    stated(
+        "Appendix E",
+        "Of the assumptions of Lyu et al. 3.1 and 3.8 hold here.",
+        "app-e/homogeneous-and-independent",
+    ),
+    stated("Appendix E", "Their Assumption 3.2 is violated by a large start.", "app-e/outputs-do-not-vanish"),
+)
+
+DEPTH = (
+    stated(
+        "Section 3.5, Appendix F.1",
+        "Depth replaces l1 when the start is small; the shallow model cannot recover without it.",
+        "fig9/depth-recovers",
+        "fig9/shallow-fails",
+        "fig17/depth-recovers",
+        "fig17/shallow-fails",
+        "fig9/depth-3-approaches",
+        "fig17/depth-3-approaches",
+    ),
+    stated(
+        "Section 3.5, Figure 9, Appendix F.1",
+        "The error decreases with depth, up to 4.",
+        "fig9/error-falls-with-depth",
+        "fig18/error-falls-with-depth",
+    ),
+    stated(
+        "Caption of Figure 18",
+        "Depth 4 was not trained long enough.",
+        "fig9/depth-4-takes-time",
+        "fig18/depth-4-takes-time",
+    ),
+    stated(
+        "Section 3.5, Appendix F.1",
+        "The loss falls in a staircase, with plateaus.",
+        "fig9/staircase",
+        "fig17/staircase",
+    ),
+    stated("Appendix F.1", "The delay is extremely small at L=2 and gone beyond.", "fig17/ungrokking"),
+    stated("Appendix F.1", "The transition becomes more abrupt with L.", "fig17/more-abrupt"),
+    stated(
+        "Section 3.5, Appendix F.1",
+        "Depth needs fewer measurements, and longer training.",
+        "fig18/fewer-measurements",
+        "fig18/longer-training",
+    ),
+    stated("Appendix F.1", "A start too near zero does not move.", "fig17/nothing-moves-near-zero"),
+    stated(
+        "Appendix F.1, Eqs. 118 to 120", "At L=2 depth is a preconditioner of the gradient.", "fig17/preconditioned"
+    ),
+    stated("Appendix F.1", "Small components are pushed to zero at the rate 1 - 2αβ.", "fig17/small-components-decay"),
+    stated(
+        "Section 3.5, Appendix F.1",
+        "A large start with a small l2 term groks for L ≥ 2, unlike the shallow case.",
+        "fig17/large-start-groks",
+        "fig17/large-start-shallow",
+    ),
+    stated(
+        "Appendix F.1",
+        "There, more depth needs fewer steps from memorisation to generalisation.",
+        "fig17/acceleration",
+    ),
+    stated("Appendix F.1", "… and ends at a considerably lower error.", "fig17/accelerated-error-as-printed"),
+)
+
+COHERENCE = (
+    stated(
+        "Definition G.1",
+        "The isometry property in three forms, and δ_s ≤ δ_(s+1).",
+        "coherence-theory/isometry-constant",
+        "coherence-theory/grows-with-order",
+    ),
+    stated(
+        "Definition G.2, Appendix G.1",
+        "Lower bounds of Welch's kind on the coherences.",
+        "coherence-theory/welch",
+        "coherence-theory/welch-of-sums",
+    ),
+    stated(
+        "Proposition G.3",
+        "The mutual coherence is δ₂, the 1-coherence a norm, and both bound δ_s.",
+        "coherence-theory/coherence-is-delta-2",
+        "coherence-theory/one-coherence-is-a-norm",
+        "coherence-theory/coherence-bounds-isometry",
+    ),
+    stated(
+        "Example G.1",
+        "The 1-coherence of the Fourier basis is s/√n.",
+        "coherence-theory/fourier-as-printed",
+        "coherence-theory/fourier-with-identity",
+    ),
+    stated(
+        "Theorem G.4",
+        "Gaussian measurements are incoherent with any basis, as n^-C1 for any C1.",
+        "coherence-theory/gaussian-as-printed",
+        "coherence-theory/largest-entry",
+    ),
+    stated(
+        "Theorem G.5",
+        "Gaussian and Bernoulli matrices have the isometry property from CN/δ² measurements on.",
+        because="the universal constant C is not given",
+    ),
+    stated("Appendix G.1.2, Figure 19a", "The higher τ, the more coherent the measurements.", "fig19/coherence-jumps"),
+    stated(
+        "Section 3.4, Appendix G.1.3, Figures 19b and 20",
+        "Perfect recovery needs more measurements with more s and τ.",
+        "fig19/minimum-grows-with-coherence",
+        "fig19/minimum-grows-with-sparsity",
+        "fig20/region-shrinks",
+        "fig20/sharp-phase",
+        "fig20/all-or-nothing",
+    ),
+    stated(
+        "Appendix G.1.3",
+        "As τ → 1 it needs n measurements, for all s.",
+        "fig19/full-coherence-as-printed",
+        "fig19/full-coherence-needs-the-support",
+    ),
+    stated(
+        "Section 3.4, Appendix G.1.3, Figures 21 and 22",
+        "Generalisation comes later with more τ.",
+        "fig21/later-with-coherence",
+        "fig22/later-with-coherence",
+    ),
+    stated(
+        "Appendix G.1.3, Figure 22",
+        "The generalisation error decreases with τ.",
+        "fig22/error-as-printed",
+        "fig22/error-grows",
+    ),
+    stated(
+        "Appendix G.1.3",
+        "At τ = 1 and N < n recovery is impossible by any method.",
+        "fig21/impossible-as-printed",
+        "fig22/impossible-as-printed",
+        "fig21/full-coherence-needs-the-support",
+        "fig22/full-coherence-needs-the-support",
+    ),
+)
+
+RUNS = (
+    stated(
+        "Appendix H.1, Figure 24",
+        "The iterate goes to least squares first, then to a*, or elsewhere for N too small.",
+        "fig24/first-to-least-squares",
+        "fig24/then-to-truth",
+        "fig24/suboptimal-for-small-N",
+    ),
+    stated(
+        "Appendix H.1, Figure 25",
+        "Every component converges to its true value; those off the support shrink to zero.",
+        "fig25/every-component",
+        "fig25/shrinks-off-support",
+    ),
+    stated("Appendix H.1", "That is impossible without l1.", "fig3/l1-is-needed"),
+    stated(
+        "Appendix H.1, Figure 26",
+        "Larger α and β converge faster, larger β to a higher error.",
+        "fig26/faster",
+        "fig26/suboptimal",
+        "fig26/all-memorise",
+    ),
+    stated(
+        "Appendix H.1, Figures 27 and 28",
+        "Smaller s needs a smaller N.",
+        "fig27/smaller-s-needs-smaller-N",
+        "fig28/smaller-s-needs-smaller-N",
+        "fig27/all-memorise",
+        "fig28/more-data-is-sooner",
+    ),
+    stated(
+        "Caption of Figure 6",
+        "t2 is proportional to |Â - A*|/(αβ), the spectral norm.",
+        "fig6/inverse-law",
+        "fig6/one-constant",
+        "fig6/caption-constant",
+        "fig6/predicted-t2",
+    ),
+    stated(
+        "Caption of Figure 6",
+        "The recovery error is proportional to αβ.",
+        "fig6/error-as-printed",
+        "fig6/error-is-the-bias",
+        "fig6/error-does-not-depend-on-the-rate",
+    ),
+    stated(
+        "Caption of Figure 6",
+        "A smaller αβ takes longer and ends at a lower error.",
+        "fig6/smaller-product-smaller-error",
+    ),
+    stated("Section 3.2", "At the printed setting a random draw is recovered.", "fig6/random-draw-is-recovered"),
+    stated("Caption of Figure 6", "An outlier comes from too little training.", because="it says how a run was made"),
+    stated(
+        "Appendix H.2, Figure 29",
+        "Larger α and β converge faster, larger β to a higher error.",
+        "fig29/faster",
+        "fig29/suboptimal",
+        "fig29/all-memorise",
+    ),
+)
+
+STATEMENTS: tuple[Statement, ...] = (*RECOVERY, *DECAY, *DEPTH, *COHERENCE, *RUNS)
