@@ -4,7 +4,12 @@ from latebloom.catalog.base import entries_of
 from latebloom.catalog.dichotomy import (
     classification,
     completion,
+    generalisation_bounds,
+    kernel_limit,
     label_noise,
+    landscape,
+    lemmas_classification,
+    lemmas_regression,
     register,
     regression,
     relu_delays,
@@ -19,7 +24,8 @@ from latebloom.catalog.statements import Register
 PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
 MODULES = (
     *(classification, relu_net, relu_delays, completion, without_decay, scales, regression),
-    *(time_law, sample_complexity, label_noise),
+    *(time_law, sample_complexity, generalisation_bounds, label_noise),
+    *(kernel_limit, lemmas_classification, lemmas_regression, landscape),
 )
 ENTRIES = entries_of(*MODULES)
 REGISTERS = (Register("dichotomy", "dichotomy", PAPER, register.STATEMENTS),)
