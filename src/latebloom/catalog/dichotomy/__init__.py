@@ -4,6 +4,7 @@ from latebloom.catalog.base import entries_of
 from latebloom.catalog.dichotomy import (
     classification,
     completion,
+    completion_end,
     generalisation_bounds,
     kernel_limit,
     label_noise,
@@ -23,7 +24,7 @@ from latebloom.catalog.statements import Register
 
 PAPER = "Lyu, Jin, Li, Du, Lee, Hu: Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking"
 MODULES = (
-    *(classification, relu_net, relu_delays, completion, without_decay, scales, regression),
+    *(classification, relu_net, relu_delays, completion, completion_end, without_decay, scales, regression),
     *(time_law, sample_complexity, generalisation_bounds, label_noise),
     *(kernel_limit, lemmas_classification, lemmas_regression, landscape),
 )
