@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+import latebloom as lb
 from latebloom.catalog.base import Entry
 from latebloom.catalog.bounds import at_least, at_most, holds, within
+from latebloom.catalog.controls import OtherBound
 from latebloom.catalog.dichotomy.margins import (
     DUAL_NOTE,
     SparseSettings,
@@ -13,13 +15,16 @@ from latebloom.catalog.dichotomy.margins import (
     cosines,
     l1_share,
     oracle_study,
+    sparse,
     weights_at,
 )
 from latebloom.core.fields import count, number, numbers
+from latebloom.errors import InputError
 from latebloom.figures import Axis, Figure, Line, Panel, panels
 
 C = 0.5  # the constant c of the theorems
-NAME, DECAY_NAME = "α={:g}", "λ={:g}"
+NAME, DECAY_NAME, LIMIT_NAME = "α={:g}", "λ={:g}", "α=1/λ={:g}"
+SLACK = 0.5  # margins above the smallest by more than this share have no multiplier
 
 
 class ScaleSettings(SparseSettings):
@@ -44,6 +49,18 @@ class DecaySettings(ScaleSettings):
     weight_decays: tuple[float, ...] = numbers(default=(1e-2, 1e-4, 1e-6, 1e-8), above=0, note="λ of more runs")
     decay_init_scale: float = number(default=1.0, above=0, note="α of these runs")
     decay_slow_time: float = number(default=20.0, above=0, note="λt at their end")
+    limit_scales: tuple[float, ...] = numbers(
+        default=(1e2, 1e3, 1e4, 1e6, 1e8), above=1, note="α of runs with λ = 1/α and exponential loss, as in the proofs"
+    )
+    limit_dimension: int = count(default=500, note="d of these runs")
+    limit_samples: int = count(default=32, note="n of these runs")
+
+    def limit_job(self, scale):
+        """The flow to (1+c) log(α)/λ with λ = 1/α."""
+        data = sparse(self.limit_dimension, self.limit_samples, self.seed, self.test_samples, self.sparsity)
+        problem = lb.problems.DiagonalClassifier(data, init_scale=scale, loss_kind="exponential")
+        time = (1 + C) * float(np.log(scale)) * scale
+        return lb.FlowJob(problem, lb.L2(1 / scale), time=time, solver="dual", records_per_decade=100)
 
     @property
     def decays(self):
@@ -97,7 +114,8 @@ def thm3_5_runs(s):
         time = s.decay_slow_time / decay
         return s.job(data, init_scale=s.decay_init_scale, time=time, weight_decay=decay, records_per_decade=10)
 
-    return scale_runs(s) | {DECAY_NAME.format(decay): job(decay) for decay in s.weight_decays}
+    falling_decay = {LIMIT_NAME.format(scale): s.limit_job(scale) for scale in sorted(s.limit_scales)}
+    return scale_runs(s) | {DECAY_NAME.format(decay): job(decay) for decay in s.weight_decays} | falling_decay
 
 
 @thm3_4.studies
@@ -162,6 +180,7 @@ def closer_to_max_l2_margin(e):
     id="normalising-factor",
     text="At fixed λ the margin at (1-c) log(α)/λ grows as 2(L-1)c log α, L the degree.",
     source="corrects the previous claim",
+    kind="corrected",
 )
 @thm3_4.claim(
     within(0.8 * C, 1.2 * C),
@@ -169,7 +188,8 @@ def closer_to_max_l2_margin(e):
     id="normalising-factor-as-printed",
     text="The output is Z(α) = log(α^c/λ)/γ times the unit classifier's, so the margin grows as c log α at fixed λ.",
     source="Theorem 3.4, the factor Z",
-    fails="it is 2(L-1)c, as the tangent kernel has the factor α^(2(L-1)c)",
+    outside="λ is held fixed here and the theorem lets it fall as α^-p; the slope is 2(L-1)c, as with λ = 1/α",
+    control=OtherBound(within(0.8 * 2 * C, 1.2 * 2 * C)),
 )
 def margin_slope(e):
     if len(e.settings.large) < 2:
@@ -193,15 +213,68 @@ def closer_to_kkt(e):
     return falling(angles(e))
 
 
+def kkt_point(e, scale):
+    """The KKT conditions of (R1) at the end, `(1+c) log(α)/λ`, of a run with λ = 1/α."""
+    name = LIMIT_NAME.format(scale)
+    return lb.theory.margin_kkt(e.problem(name), e[name].params, slack=SLACK)
+
+
+def kkt_points(e):
+    """Those, from the smallest α to the largest; None where a run does not fit the training set."""
+    try:
+        return [kkt_point(e, scale) for scale in sorted(e.settings.limit_scales)]
+    except InputError:
+        return None
+
+
+def falls_to(values, most):
+    """To two digits, and whether each is below the one before and the last at most `most`."""
+    shown, fall = falling(values)
+    return shown, fall and bool(values[-1] <= most)
+
+
+IN_THE_LIMIT = "λ = 1/α, exponential loss, at (1+c) log(α)/λ: "
+
+
 @thm3_5.claim(
-    at_most(0.02),
-    "1 - cos(θ, -∇L) at α = 10",
-    source="Theorem 3.5, read without the limit",
-    fails="the transition is at log α + 2.9, which (1+c) log α passes late",
+    holds(IN_THE_LIMIT + "|θ - Σ λ_i ∇q_i| / |θ|, λ ≥ 0, falls from each α to the next, to at most {most:g}", most=0.1),
+    source="Theorem 3.5, Corollary 3.7",
 )
-def already_at_moderate_alpha(e):
-    """The rich regime is there at (1+c) log(α)/λ for α = 10."""
-    return angles(e)[0]
+def kkt_stationarity(e, most):
+    """The direction of θ is that of a KKT point of (R1): it is a combination of the gradients of margins."""
+    found = kkt_points(e)
+    return (None, False) if found is None else falls_to([point.residual for point in found], most)
+
+
+@thm3_5.claim(
+    holds(
+        IN_THE_LIMIT + "smallest margin over the largest possible one rises with α, to at least {least:g}", least=0.9
+    ),
+    source="Theorem 3.5, Corollary 3.7",
+)
+def kkt_feasibility(e, least):
+    """The direction of θ is feasible: scaled to |θ|² of a KKT point all margins are at least one."""
+    found = kkt_points(e)
+    if found is None:
+        return None, False
+    data = e.problem(LIMIT_NAME.format(max(e.settings.limit_scales))).data
+    shares = [point.margin / e.cached(lb.oracles.max_l1_margin, data).margin for point in found]
+    return [round(share, 3) for share in shares], bool(np.all(np.diff(shares) > 0) and shares[-1] >= least)
+
+
+@thm3_5.claim(
+    holds(
+        IN_THE_LIMIT
+        + "weight of the loss on margins above the smallest, Σ r_i (q_i/q_min - 1) / Σ r_i, falls over the "
+        "three largest α, to at most {most:g}",
+        most=0.08,
+    ),
+    source="Theorem 3.5, Corollary 3.7; proof of Theorem C.12",
+)
+def kkt_slackness(e, most):
+    """Complementary slackness: the multipliers of margins that are not the smallest vanish."""
+    runs = [e[LIMIT_NAME.format(scale)] for scale in sorted(e.settings.limit_scales)]
+    return falls_to([float(run["slackness"][-1]) for run in runs[-3:]], most)
 
 
 @thm3_5.claim(
@@ -217,6 +290,7 @@ def l1_margin(e):
 @thm3_5.claim(
     holds("normalised l1 margin of the end rises from each λ to the next smaller"),
     source="Section 3.1, λ = Θ(α^-p)",
+    kind="ours",
 )
 def l1_margin_as_lambda_falls(e):
     """How close the end is to the max l1-margin classifier is decided by λ, which the theorem lets vanish with α."""
