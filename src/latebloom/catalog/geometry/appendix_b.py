@@ -52,7 +52,8 @@ def local(problem: Any, feet: np.ndarray, random: np.random.Generator) -> dict[s
         found["along"].append(distances(jnp.asarray(foot + moves * along)))
         found["across"].append(distances(jnp.asarray(foot + moves * across)))
         found["remainder"].append(np.linalg.norm(slope - near * (curvature @ across), axis=1) / near[:, 0] ** 2)
-        found["cosine"].append(np.linalg.norm(slope @ tangent, axis=1) / np.linalg.norm(slope, axis=1))
+        sizes = np.maximum(np.linalg.norm(slope, axis=1), 1e-300)  # at a singular point there is no slope
+        found["cosine"].append(np.linalg.norm(slope @ tangent, axis=1) / sizes)
     return {key: np.array(column, dtype=float) for key, column in found.items()}
 
 
