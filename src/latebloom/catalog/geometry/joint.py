@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Entry, Settings
-from latebloom.catalog.bounds import at_least, at_most, within
+from latebloom.catalog.bounds import at_least, at_most, each, within
+from latebloom.catalog.controls import Altered
 from latebloom.core.fields import count, number
 from latebloom.figures import Axis, Figure, Line, Panel
 
 ISOLATED, JOINT = "isolated", "joint, κ=1"
 ISOLATED_LESS, JOINT_LESS = "isolated, λ/4", "joint, κ=1, λ/4"
+FAST_INSTEAD = Altered("a fast second layer in joint training", lambda e: _instead(e, JOINT, e.settings.fast))
+SLOW_INSTEAD = Altered("a second layer as slow as the first", lambda e: _instead(e, e.settings.fast, JOINT))
+
+
+def _instead(e, name, other):
+    return replace(e, runs={**e.runs, name: e[other]})
 
 
 class JointSettings(Settings):
@@ -116,18 +125,84 @@ def same_objective(e):
     return abs(float(objective(e, JOINT)[-1] / objective(e, ISOLATED)[-1]) - 1)
 
 
+def features(e, name, measure):
+    """A measure of the Fourier features of the embedding, at the start and at the end of a run."""
+    from latebloom.probes.fourier import fourier_features
+
+    embeddings = (w["first"] if isinstance(w, dict) else w for w in (e.problem(name).init(), e[name].params))
+    return [np.asarray(measure.of(fourier_features(embedding))) for embedding in embeddings]
+
+
+def of_both(e, measure):
+    """A measure of joint training and of the isolated dynamics, at the start and at the end."""
+    return {name: features(e, name, measure) for name in (JOINT, ISOLATED)}
+
+
+@joint_vs_isolated.claim(
+    each(at_most(0.5)),
+    "spread of their norms at the end over that at the start, of joint training and isolated,",
+    source="Sections 1, 7 and 7.4.2",
+)
+def norms_equalise_in_both(e):
+    """What the simulated dynamics shows of the circles, standard training shows too: features of equal norms."""
+    return {name: float(end / start) for name, (start, end) in of_both(e, lb.probes.FourierSpread()).items()}
+
+
+@joint_vs_isolated.claim(
+    each(at_most(0.5)),
+    "mean |cos| of all features at the end over that at the start, of joint training and isolated,",
+    source="Sections 1, 7 and 7.4.2",
+)
+def orthogonal_in_both(e):
+    """In standard training as in the simulated dynamics the Fourier features become orthogonal."""
+    found = of_both(e, lb.probes.FourierCosines())
+    return {name: float(end.sum() / start.sum()) for name, (start, end) in found.items()}
+
+
+@joint_vs_isolated.claim(
+    each(at_most(0.4)),
+    "mean cosine of absolute values across frequencies at the end, from 2/π = 0.64,",
+    source="Sections 1, 7 and 7.4.2",
+)
+def frequencies_separate_in_both(e):
+    """In standard training as in the simulated dynamics frequencies part onto hidden units of their own."""
+    return {name: float(end[1]) for name, (_, end) in of_both(e, lb.probes.FourierOverlaps()).items()}
+
+
+@joint_vs_isolated.claim(
+    each(at_least(0.5)),
+    "share of units in which one frequency holds more than half of the power, at the end,",
+    source="Sections 1, 7 and 7.4.2",
+)
+def own_units_in_both(e):
+    """In standard training as in the simulated dynamics each circle has hidden units of its own."""
+    return {name: float(end) for name, (_, end) in of_both(e, lb.probes.DominatedUnits()).items()}
+
+
 LATENESS = "slow time to half of the test pairs right, of joint training over isolated,"
 
 
-@joint_vs_isolated.claim(at_most(1.2), LATENESS, source="Equation 18", fails="about 3")
+@joint_vs_isolated.claim(
+    at_most(1.2),
+    LATENESS,
+    source="Equation 18",
+    outside="about 3 where the layers learn at one speed: the second is not the fast one that Section 5.3 speaks of",
+    control=FAST_INSTEAD,
+)
 def same_time_as_printed(e):
     """The isolated dynamics approximates the learning dynamics of the first layer."""
     return lateness(e, JOINT)
 
 
-@joint_vs_isolated.claim(within(2.0, 4.5), LATENESS, source="Equation 18, against joint gradient flow with the same λ")
+@joint_vs_isolated.claim(
+    within(2.0, 4.5),
+    LATENESS,
+    source="Equation 18, against joint gradient flow with the same λ",
+    kind="ours",
+    control=FAST_INSTEAD,
+)
 def three_times_too_early(e):
-    """Corrected: at equal speeds of the layers it is about three times too early."""
+    """At equal speeds of the layers the isolated dynamics is about three times too early."""
     return lateness(e, JOINT)
 
 
@@ -136,6 +211,7 @@ def three_times_too_early(e):
     f"{LATENESS} for κ = 100",
     source="Section 5.3: the second part is the fast learning component",
     rate=0.8,
+    control=SLOW_INSTEAD,
 )
 def limit_of_a_fast_second_layer(e):
     """It is the limit of an infinitely fast second layer: a speed of 100 closes the gap."""
@@ -146,6 +222,7 @@ def limit_of_a_fast_second_layer(e):
     at_least(0.75),
     "that ratio at λ/4, over that at λ (a gap of first order in λ would make it 0.5),",
     source="Equations 10 and 18, against joint gradient flow, each with the same λ",
+    kind="ours",
 )
 def not_the_limit_of_small_weight_decay(e):
     """It is not the limit λ → 0: with a quarter of the weight decay it is as many times too early."""

@@ -6,7 +6,8 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Entry, Settings
-from latebloom.catalog.bounds import at_least, at_most, holds, within
+from latebloom.catalog.bounds import at_least, at_most, each, holds, within
+from latebloom.catalog.controls import Set
 from latebloom.catalog.geometry.common import (
     FREE_NOTE,
     SCALE_NOTE,
@@ -18,6 +19,7 @@ from latebloom.catalog.geometry.common import (
     settled,
     starts_of,
 )
+from latebloom.catalog.geometry.controls import UNEVEN
 from latebloom.catalog.measures import over
 from latebloom.core.fields import count, number, numbers
 from latebloom.figures import Axis, Figure, Line, Note, Panel, landscape
@@ -157,30 +159,60 @@ def smaller_decay_lower(e, factor):
 
 
 @fig1.claim(
-    at_most(1e-3),
-    "smallest training loss of a step, for the largest λ,",
+    each(at_most(1e-3)),
+    "smallest training loss of a step, from 4, for each of the three λ,",
     source="Caption of Figure 1",
-    fails="weight decay holds it off the set by λ",
+    fails="0.009 and 0.033 for the larger two: weight decay holds them off the set by λ",
+    control=Set(decays=(0.005, 0.01, 0.02)),
 )
 def zero_loss_as_printed(e):
-    """After quickly achieving zero loss, learning is entirely driven by the minimisation of the norm."""
-    return float(e[RUN.format(max(e.settings.decays))]["train_loss"].min())
+    """All three runs quickly achieve zero loss."""
+    return {f"λ={decay:g}": float(run["train_loss"].min()) for decay, run in by_decay(e).items()}
 
 
-@fig1.claim(at_most(1e-6), "largest relative gap over all λ", source="Equation 2, minimised")
+@fig1.claim(
+    each(within(0.95, 1.05)),
+    "rate of log|w1 - w2| after memorisation over 2λ (steps of 0.1: 1.02 for the largest λ),",
+    source="Caption of Figure 1; Section 3.1, Interpretation",
+)
+def driven_by_weight_decay(e):
+    """The second phase is entirely driven by weight decay: along the line the motion is that of the norm alone."""
+    rates = {}
+    for decay, run in by_decay(e).items():
+        gap = np.abs(run["parameters"][:, 0] - run["parameters"][:, 1])
+        slide = (np.arange(len(gap)) >= junction(run)) & (gap > 1e-6)
+        rates[f"λ={decay:g}"] = -float(np.polyfit(run["slow_time"][slide], np.log(gap[slide]), 1)[0])
+    return rates
+
+
+@fig1.claim(
+    at_most(0.1),
+    "largest gap of a weight to 1 at the end, over all λ (weight decay leaves λ/(2 + λ)),",
+    source="Section 3.1, Interpretation",
+)
+def ends_at_ones(e):
+    """The second phase eventually reaches (w1, w2) ≈ (1, 1)."""
+    return max(float(np.abs(run["parameters"][-1] - 1).max()) for run in by_decay(e).values())
+
+
+@fig1.claim(at_most(1e-6), "largest relative gap over all λ", source="Equation 2, minimised", kind="corrected")
 def floor(e):
     """Corrected: the training loss ends at (2λ/(2 + λ))², which is 0.033 for λ = 0.2."""
     return max(abs(run.final["train_loss"] / floor_of(decay) - 1) for decay, run in by_decay(e).items())
 
 
-@fig1.claim(at_most(1e-10), "largest gap of a weight", source="Linear recurrence, by the SVD of the sample")
+@fig1.claim(
+    at_most(1e-10), "largest gap of a weight", source="Linear recurrence, by the SVD of the sample", kind="ours"
+)
 def steps_equal_closed_form(e):
     """The iteration is its closed form at every recorded step."""
     gaps = [np.abs(run["parameters"] - iteration(e, decay).at(run["step"])).max() for decay, run in by_decay(e).items()]
     return float(max(gaps))
 
 
-@fig1.claim(at_most(1e-4), "largest gap of a weight (tolerance 1e-6 per step)", source="Equation 4, solved")
+@fig1.claim(
+    at_most(1e-4), "largest gap of a weight (tolerance 1e-6 per step)", source="Equation 4, solved", kind="ours"
+)
 def flow_equals_closed_form(e):
     """The gradient flow is its closed form at every recorded time."""
     run = flow_of(e)
@@ -193,6 +225,7 @@ def flow_equals_closed_form(e):
     within(0.99, 1.01),
     "time of generalisation over learning rate times steps, for the smallest λ,",
     source="Assumption 4.5",
+    kind="premise",
 )
 def flow_is_the_limit(e):
     """The flow is a good model of gradient descent."""
@@ -259,33 +292,23 @@ def first_to_the_plane(e):
 
 
 @fig2.claim(
-    at_most(5e-3), "distance from the chord over its length, from slow time 0.05 after memorisation, on every path,"
+    at_most(5e-3),
+    "distance from the chord over its length, from slow time 0.05 after memorisation, on every path,",
+    control=UNEVEN,
 )
 def straight_on_the_plane(e):
     """Then it moves directly towards the solution of minimum norm."""
     return max(bend(run["parameters"][settled(run) :]) for run in e.runs.values())
 
 
-@fig2.claim(at_least(0.1), "distance from the chord over its length, of every whole path,")
+@fig2.claim(
+    at_least(0.1),
+    "distance from the chord over its length, of every whole path,",
+    kind="ours",
+)
 def two_phases(e):
     """It is the path on the plane that is straight, not the whole path: memorising is another direction."""
     return min(bend(run["parameters"]) for run in e.runs.values())
-
-
-@fig2.claim(
-    at_least(1 - 1e-9),
-    "cosine between the motion and minus the norm's gradient along the plane, from memorisation to slow time 4,",
-    source="Section 3.2",
-)
-def optimal_direction(e):
-    """The motion is along the direction that optimally minimises the norm on the zero-loss set."""
-    cosines = []
-    for run in e.runs.values():
-        slide = run["parameters"][junction(run) :][run["slow_time"][junction(run) :] <= 4]
-        motion, force = np.diff(in_plane(slide), axis=0), -in_plane(slide)[:-1]
-        lengths = np.linalg.norm(motion, axis=1), np.linalg.norm(force, axis=1)
-        cosines.append((np.sum(motion * force, axis=1) / lengths[0] / lengths[1]).min())
-    return float(min(cosines))
 
 
 @fig2.claim(
@@ -298,7 +321,12 @@ def reaches_ones(e):
     return max(run.final["test_error"] for run in e.runs.values())
 
 
-@fig2.claim(at_most(1e-3), "relative gap up to slow time 4", source="Equation 4, solved")
+@fig2.claim(
+    at_most(1e-3),
+    "relative gap up to slow time 4",
+    source="Equation 4, solved",
+    kind="ours",
+)
 def slow_rate(e):
     """The part along the plane shrinks as e^{-2λt} from the first step on."""
     gaps = []
@@ -318,6 +346,7 @@ def exact_flow(e, run):
     at_most(0.1),
     "distance of a weight from the exact flow (steps of 0.01 at curvature 6, while memorising)",
     source="Equation 4, solved",
+    kind="ours",
 )
 def closed_form(e):
     """The path is that of the flow."""
