@@ -86,7 +86,7 @@ fig1b = Entry(
     settings=Fig1bSettings(),
     notes=(
         DUAL_NOTE,
-        "The dimension is not printed. With d = 1e4 and γ = 14, at which the early phase is as good, the end is at 70 %.",
+        "The dimension is not printed. With d = 1e4 and γ = 14, where the early phase is as good, the end is at 70 %.",
     ),
 )
 
