@@ -266,7 +266,7 @@ def sharp_in_log_time(e):
     holds(
         "the step of a fifth of the loss is at least {slow:g} times that of four fifths at every η; with weight decay "
         "the factor falls with α, to at most {sharp:g}",
-        slow=2.5,
+        slow=2,
         sharp=1.4,
     ),
     rate=0.9,

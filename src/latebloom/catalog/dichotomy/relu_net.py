@@ -306,6 +306,7 @@ def rescaled_accuracy(problem, params, factor):
         guesses=2,
     ),
     source="Section 2",
+    rate=0.8,
 )
 def norm_is_no_explanation(e, right, guesses):
     """The net being homogeneous, every classifier there is with one norm there is with every other."""
