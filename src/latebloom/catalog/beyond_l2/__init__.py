@@ -13,6 +13,7 @@ from latebloom.catalog.beyond_l2 import (
     modular_addition,
     modular_norms,
     phase_diagrams,
+    printed_size,
     rate_grids,
     register,
     rescaling,
@@ -32,7 +33,7 @@ PAPER = "Notsawo, Dumas, Rabusseau: Grokking Beyond the Euclidean Norm of Model 
 MODULES = (
     *(sparse, rate_grids, completion, weight_decay, leverage, depth, methods, sensing, coherence, sizes),
     *(sparse_theory, completion_theorem, sensing_theorem, sparse_matrix),
-    *(deep_matrix, phase_diagrams, sampling),
+    *(deep_matrix, phase_diagrams, printed_size, sampling),
     *(modular_addition, modular_norms, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)
