@@ -60,7 +60,8 @@ def printed_size_studies(s):
             answer = lb.oracles.min_nuclear_norm(problem)
             away = np.linalg.norm(answer.solution - np.asarray(problem.truth))
             rows.append([answer.recovery == "recovered", away])
-        return dict(zip(("recovered", "error"), np.array(rows, dtype=float).T, strict=True))
+        recovered, error = np.array(rows, dtype=float).T
+        return {"recovered": recovered, "error": error}
 
     return [Study(TABLE, told, compute)]
 
