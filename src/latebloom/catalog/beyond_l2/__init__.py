@@ -23,6 +23,7 @@ from latebloom.catalog.beyond_l2 import (
     perturbation,
     phase_diagrams,
     plain_descent,
+    printed_size,
     rate_grids,
     register,
     rescaling,
@@ -45,7 +46,7 @@ MODULES = (
     *(coherence, coherent_descent, sizes),
     *(main_theorem, perturbation, misprints, blog_accounts),
     *(sparse_theory, noise, sign_iteration, elastic_net, coherence_theory),
-    *(completion_theorem, sensing_theorem, sparse_matrix, deep_matrix, phase_diagrams, sampling),
+    *(completion_theorem, sensing_theorem, sparse_matrix, deep_matrix, phase_diagrams, printed_size, sampling),
     *(modular_addition, modular_norms, modular_grids, plain_descent, teachers, images, rescaling),
 )
 ENTRIES = entries_of(*MODULES)

@@ -58,8 +58,8 @@ theorem_g12 = Entry(
     notes=(
         "The theorem's constant c0 is not known. Here it is the one with which as many entries are expected as in the "
         "uniform draw beside it.",
-        "On ten other seeds the smallest share with leverage sampling is 0.65 to 1. What is missed are flat matrices, for "
-        "which it is uniform sampling: at this size a row may get no entry.",
+        "On ten other seeds the smallest share with leverage sampling is 0.65 to 1. What is missed are flat matrices, "
+        "for which it is uniform sampling: at this size a row may get no entry.",
         "A draw counts as recovered if the minimum of the nuclear norm is the planted matrix, by its certificate.",
     ),
 )
