@@ -41,6 +41,8 @@ thm3_3 = Entry(
         COLUMNS_NOTE,
         "τ is a sufficient constant (max(1, ρ)√n/σ_min), ρ₂ is taken on the row space of X, C from the noise of the "
         "draw as the proof needs it (|Uᵀξ|² ≤ Cαβ²), C' from Eq. 83.",
+        "The constants are large: of the default draw the bound is below |a*|_1 = 0.32 at ratios of 1e6 and more, and "
+        "says nothing at smaller ones.",
         "The run with a signal-to-noise ratio of 1e8 is the one of beyond-l2/fig3.",
     ),
 )
@@ -203,7 +205,7 @@ def nearer_start_memorises_sooner(e):
 
 
 @thm3_3.claim(
-    near(1, by=0.1), "exponent in β of the smallest training error", source="Section 3.1 (Memorization), Eq. 85"
+    near(1, by=0.2), "exponent in β of the smallest training error", source="Section 3.1 (Memorization), Eq. 85"
 )
 def strength_hampers_memorisation(e):
     """Over-regularisation makes perfect memorisation difficult: the training error stops at a height of order β."""
