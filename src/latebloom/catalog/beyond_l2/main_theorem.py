@@ -16,6 +16,7 @@ from latebloom.catalog.beyond_l2.theorem_paths import (
     in_hand,
     long,
     path,
+    steps_to_a_tenth,
     theorem_runs,
     times_over_delay,
 )
@@ -41,6 +42,7 @@ thm2_1 = Entry(
         "The radius is the smallest of a grid at which Equation 29 has room for ε = 0.4 and γ = 0.1.",
         "f* is the Lasso's, or the least value of thirteen quasi-Newton descents; distances to minimisers are up to "
         "signs and the order of hidden units.",
+        "On draw 1 f - f* of the factorised loss is not down to a tenth by αβt = 4, so that it has no time to compare.",
         "Lemma C.12 and the second half of the theorem need a convex f: only the linear loss has one.",
     ),
 )
@@ -208,9 +210,7 @@ def memorises_in_time(e):
     return found
 
 
-@thm2_1.claim(
-    each(within(1.8, 2.2)), "slope of the least g along the run in β", kind="ours", source="sharpens Equation 9"
-)
+@thm2_1.claim(each(within(1.8, 2.2)), "slope in β of g at the end", kind="ours", source="sharpens Equation 9")
 def reaches_beta_squared(e):
     """The training loss gets down to order β², far below the ε_g = Dβ^C of the theorem (C is about 0.2 or less)."""
     s = e.settings
@@ -293,23 +293,13 @@ def only_if_as_printed(e):
     return float(np.nanmin(times_over_delay(e, LINEAR)))
 
 
-def half_lives(e, kind):
-    """αβ times the steps from t1 until f - f* is a tenth of what it was there, for every β."""
-    s, found = e.settings, []
-    for strength in s.strengths:
-        seen = gaps(e, kind, strength)
-        fallen = np.flatnonzero(seen.gap <= 0.1 * seen.gap[0])
-        found.append(float(seen.step[fallen[0]]) if len(fallen) else np.nan)
-    return found
-
-
 @thm2_1.claim(
     each(near(-1, by=0.1)), "slope in β of the steps from t1 until f - f* is a tenth",
-    source="Section 2.2, after Theorem 2.1", control=OtherBound(each(near(0, by=0.2))),
+    source="Section 2.2, after Theorem 2.1", control=OtherBound(each(near(0, by=0.2))), rate=0.6,
 )  # fmt: skip
 def delay_goes_like_one_over_beta(e):
     """f approaches f* within Θ(1/(αβ)) further steps."""
-    return {kind: log_slope(e.settings.strengths, half_lives(e, kind)) for kind in KINDS}
+    return {kind: log_slope(e.settings.strengths, steps_to_a_tenth(e, kind)) for kind in KINDS}
 
 
 @thm2_1.figure

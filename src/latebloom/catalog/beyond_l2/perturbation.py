@@ -7,7 +7,16 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Entry
 from latebloom.catalog.beyond_l2.small_losses import KINDS, LINEAR, TheoremSettings, in_ball
-from latebloom.catalog.beyond_l2.theorem_paths import FREE, flip, gaps, gradients, long, path, theorem_runs
+from latebloom.catalog.beyond_l2.theorem_paths import (
+    FREE,
+    flip,
+    gaps,
+    gradients,
+    long,
+    path,
+    steps_to_a_tenth,
+    theorem_runs,
+)
 from latebloom.catalog.bounds import above, at_least, at_most, below, each, near, within
 from latebloom.catalog.controls import OtherBound, Set
 from latebloom.catalog.measures import log_slope
@@ -269,16 +278,6 @@ def largest_strengths(e, kind):
 def strengths_there_are_as_printed(e):
     """There is a β_max(ε) > 0 below which f is εr-CL."""
     return {kind: max(largest_strengths(e, kind)) for kind in KINDS}
-
-
-def steps_to_a_tenth(e, kind):
-    """Steps from t1 until f - f* is a tenth of what it was there, for every β."""
-    found = []
-    for strength in e.settings.strengths:
-        seen = gaps(e, kind, strength)
-        fallen = np.flatnonzero(seen.gap <= 0.1 * seen.gap[0])
-        found.append(float(seen.step[fallen[0]]) if len(fallen) else np.nan)
-    return found
 
 
 @app_c.claim(

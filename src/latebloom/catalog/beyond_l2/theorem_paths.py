@@ -132,3 +132,13 @@ def times_over_delay(e, kind):
     """The time the gap takes over Δt(η), for every β and η."""
     s = e.settings
     return [gaps(e, kind, b).reached(s.rate(kind), b, eta) for b in s.strengths for eta in ETAS]
+
+
+def steps_to_a_tenth(e, kind):
+    """Steps from t1 until f - f* is a tenth of what it was there, for every β."""
+    found = []
+    for strength in e.settings.strengths:
+        seen = gaps(e, kind, strength)
+        fallen = np.flatnonzero(seen.gap <= 0.1 * seen.gap[0])
+        found.append(float(seen.step[fallen[0]]) if len(fallen) else np.nan)
+    return found

@@ -118,6 +118,7 @@ RICH: tuple[Statement, ...] = (
         "With l1 descent first goes to the solution of least l2 norm, which only memorises, then to the truth.",
         *("fig24/first-to-least-squares", "fig24/then-to-truth"),
     ),
+    stated("after Theorem 3.6", "So the l2 norm is no indicator of grokking.", "fig1/l2-norm-increases"),
 )
 
 BEYOND: tuple[Statement, ...] = (
