@@ -120,7 +120,7 @@ def stability(e):
 
 
 @thm49.claim(
-    each(within(0.95, 1.05)), "slope of the largest distance in λ,", source="sharpens Theorem 4.9", kind="ours"
+    each(within(0.85, 1.15)), "slope of the largest distance in λ,", source="sharpens Theorem 4.9", kind="ours"
 )
 def order_lambda(e):
     """The distance is of order λ at regular points (the theorem gives no rate)."""
