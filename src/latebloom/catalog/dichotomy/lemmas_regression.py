@@ -28,7 +28,7 @@ app_d = Entry(
     "Appendix D: bounds on the loss and on the way from the start in regression, lemma by lemma",
     "The bounds hold as printed; the gradients (23) and (24) lack the 1/n of the mean.",
     source="Appendix D.1, Lemmas D.1 to D.5, Corollary D.6",
-    seconds=8,
+    seconds=15,
     settings=LemmaSettings(),
     notes=("With u = α e^{-λt+2s}, v = α e^{-λt-2s} and s = Xᵀq the flow is one of n numbers q, stepped by LSODA.",),
 )

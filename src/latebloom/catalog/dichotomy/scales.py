@@ -87,7 +87,7 @@ thm3_5 = Entry(
     "By (1+c) log(α)/λ the network is near a KKT point of the max-margin problem, the nearer the larger α; the "
     "end is the max l1-margin classifier as λ vanishes.",
     source="Section 3.2.2, Theorem 3.5; Corollary 3.7",
-    seconds=20,
+    seconds=40,
     settings=DecaySettings(),
     full=FULL,
     notes=(DUAL_NOTE, FULL_NOTE),
