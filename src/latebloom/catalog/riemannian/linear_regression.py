@@ -82,13 +82,13 @@ def rate_as_printed(e):
     return float(gaps(e, STATED, 1.0).max())
 
 
-@regression.claim(*LARGEST, source="corrects the previous claim")
+@regression.claim(*LARGEST, source="corrects the previous claim", kind="corrected")
 def rate_doubled(e):
     """For F = |Xw - y|² the rate is 2σ² + λ, and the limit 2σ²/(2σ² + λ) z*."""
     return float(gaps(e, STATED, 2.0).max())
 
 
-@regression.claim(*LARGEST, source="Appendix C, Eqs. 23 and 24, for half the loss")
+@regression.claim(*LARGEST, source="Appendix C, Eqs. 23 and 24, for half the loss", kind="corrected")
 def rate_of_half_the_sum(e):
     """The printed rate is that of F = |Xw - y|²/2."""
     return float(gaps(e, HALVED, 1.0).max())
