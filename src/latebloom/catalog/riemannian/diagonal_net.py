@@ -10,7 +10,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Entry
 from latebloom.catalog.bounds import at_least, at_most, below, holds, near, within
-from latebloom.catalog.controls import Instead
+from latebloom.catalog.controls import Altered, Instead
 from latebloom.catalog.measures import distance, over, times
 from latebloom.catalog.riemannian.curvature import rank
 from latebloom.catalog.riemannian.phases import AROUND, WITHOUT, DecaySettings, half_fall
@@ -103,7 +103,10 @@ def memorises_by_100(e):
     return e[DECAY].t1
 
 
-@fig4.claim(at_least(0.5), "recovery error at time 1e3", source="Appendix D.2, Figure 4", rate=0.95)
+@fig4.claim(
+    at_least(0.5), "recovery error at time 1e3", source="Appendix D.2, Figure 4", rate=0.95,
+    control=Instead({DECAY: START.format(1e-12)}),
+)  # fmt: skip
 def overfits_first(e):
     """This solution does not generalise."""
     return moment(e[DECAY], "test_error", 1e3)
@@ -285,10 +288,16 @@ def recovers_where_the_oracle_does(e, most):
     return found, found["flow"] == found["oracle"]
 
 
+def with_few_samples(e):
+    """The same problem with four samples."""
+    return replace(e, jobs=fig4.jobs(e.settings.but(samples=4)))
+
+
 @fig4.claim(
     holds("the basis-pursuit solution is the teacher to {by:g}; on about 85 % of draws", by=1e-6),
     source="Appendix D.2: under RIP conditions",
     rate=0.7,
+    control=Altered("there are four samples", with_few_samples),
 )
 def oracle_is_exact(e, by):
     """Basis pursuit recovers the teacher from 12 samples."""
@@ -296,8 +305,9 @@ def oracle_is_exact(e, by):
 
 
 @fig4.claim(
-    at_least(0.5), "recovery error without weight decay at the end", source="Section 4, Proposition 1", rate=0.95
-)
+    at_least(0.5), "recovery error without weight decay at the end", source="Section 4, Proposition 1", rate=0.95,
+    control=Instead({WITHOUT: DECAY}),
+)  # fmt: skip
 def weight_decay_is_needed(e):
     """Without weight decay the flow stays where it first interpolates."""
     return e[WITHOUT].final["test_error"]

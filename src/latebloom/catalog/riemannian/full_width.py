@@ -96,6 +96,6 @@ def full_width_figure(e):
         panels.curve(run, "singular_values", role=f"cycle {index % 6}", part=index)
         for index in range(run["singular_values"].shape[1])
     ]
-    left = Panel(norms, clock(s), Axis(r"$|w|^2 = |U|^2 + |V|^2$", low=0), legend="lower left")
+    left = Panel(norms, clock(s), Axis(r"$|w|^2 = |U|^2 + |V|^2$", low=0), legend=(0.02, 0.3))
     right = Panel([*values, slow_scale(s)], clock(s), Axis(r"singular values $\sigma_i(UV^\top)$", "log", low=1e-6))
     return Figure([[left, right]], height=2.5)
