@@ -9,7 +9,7 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Entry, Study
 from latebloom.catalog.bounds import at_least, at_most, each, holds, within
-from latebloom.catalog.controls import Altered
+from latebloom.catalog.controls import Altered, Instead
 from latebloom.catalog.measures import distance, flat, log_slope
 from latebloom.catalog.riemannian.curvature import hessian
 from latebloom.catalog.riemannian.phases import STRENGTH
@@ -20,11 +20,12 @@ from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 CELL, KIND = "λ={strength:g}, t={time:g}", "{kind}, λ={strength:g}"
 LOGARITHM, LATER = "t = -ln λ", "t = λ^(-1/2)"
 PROOF = "at the proof's time"
+TIMES = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 class UniformSettings(SmallCompletion):
     strengths: tuple[float, ...] = numbers(default=(1e-1, 1e-2, 1e-3, 1e-4, 1e-5), above=0, note="λ, falling")
-    times: tuple[float, ...] = numbers(default=(0.1, 0.3, 1.0, 3.0, 10.0), above=0, note="rising to T")
+    times: tuple[float, ...] = numbers(default=TIMES, above=0, note="rising to T")
     slow_time: float = number(default=5.0, above=0, note="λt at which the limits λ → 0, t → ∞ do not commute")
     slow_strengths: tuple[float, ...] = numbers(default=(1e-1, 1e-2), above=0, note="λ at that slow time")
 
@@ -132,6 +133,7 @@ def steepness(problem, point):
     at_most(1.0),
     "largest ratio of the distance to λ t exp(ct) sup|w|, with the least c and sup|w| that start and end allow,",
     source="Appendix A.1, Eq. 9",
+    control=Instead({CELL.format(strength=1e-5, time=t): CELL.format(strength=0.1, time=t) for t in TIMES}),
 )
 def groenwall_bound(e):
     """The distance is at most λ t exp(ct) sup|w|, with c the Lipschitz constant of the gradient."""
