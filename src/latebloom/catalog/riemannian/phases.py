@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from latebloom.catalog.base import Settings
+from latebloom.catalog.bounds import within
+from latebloom.catalog.controls import Altered
 from latebloom.catalog.measures import fall_time, times
 from latebloom.core.fields import number
 from latebloom.figures import Axis, Line, Panel, Rule, panels
 
 FLOW, WITHOUT = "flow", "without weight decay"
+AROUND = within(0.1, 10.0), "λt at which half of the late fall is done (one order either side of 1)"
 STRENGTH = Axis(r"weight decay $\lambda$", "log")
 
 
@@ -15,9 +20,23 @@ class DecaySettings(Settings):
     weight_decay: float = number(default=1e-3, above=0, below=1, note="λ")
 
 
-def half_fall(e, column, *, after):
+def clocked(name, factor, words):
+    """A control: a run's clock goes faster or slower than it did."""
+
+    def broken(e):
+        run = e[name]
+        return replace(e, runs={**e.runs, name: replace(run, columns=run.columns | {"time": factor * run["time"]})})
+
+    return Altered(words, broken)
+
+
+FAST_CLOCK = clocked(FLOW, 1e-2, "a hundredth of the time is shown")
+SLOW_CLOCK = clocked(FLOW, 1e2, "a hundred times the time is shown")
+
+
+def half_fall(s, run, column, *, after):
     """λ times the time at which half of a column's late fall is done."""
-    return times(e.settings.weight_decay, fall_time(e[FLOW], column, 0.5, after=after))
+    return times(s.weight_decay, fall_time(run, column, 0.5, after=after))
 
 
 def clock(s, low=1e-2):

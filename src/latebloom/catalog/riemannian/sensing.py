@@ -8,9 +8,13 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Entry
-from latebloom.catalog.bounds import at_least, at_most, within
+from latebloom.catalog.bounds import at_least, at_most, below, near
+from latebloom.catalog.controls import Instead
+from latebloom.catalog.riemannian.curvature import jacobian, rank
 from latebloom.catalog.riemannian.phases import (
+    AROUND,
     FLOW,
+    SLOW_CLOCK,
     WITHOUT,
     DecaySettings,
     clock,
@@ -22,6 +26,7 @@ from latebloom.core.fields import count, number
 from latebloom.figures import Axis, Figure, panels
 
 PLATEAU = 100.0  # a time between the phases
+SEEN = 1e-2  # share of the largest singular value of a derivative below which a direction has gone
 
 
 class SensingSettings(DecaySettings):
@@ -76,10 +81,10 @@ def memorises_first(e):
     return e[FLOW].t1
 
 
-@sensing.claim(within(0.1, 3.0), "λt at which half of the late fall is done", source=APPENDIX)
+@sensing.claim(*AROUND, source=APPENDIX, control=SLOW_CLOCK)
 def norm_falls_on_slow_time(e):
     """Then |W|² falls on the time scale 1/λ."""
-    return half_fall(e, "l2_norm", after=PLATEAU)
+    return half_fall(e.settings, e[FLOW], "l2_norm", after=PLATEAU)
 
 
 @sensing.claim(at_most(1e-2), "σ_3 at the end over that at the plateau", source=APPENDIX, rate=0.8)
@@ -93,6 +98,7 @@ def drifts_to_low_rank(e):
     at_least(-2e-2),
     "smallest eigenvalue of the dual certificate",
     source="Appendix C; left open there for singular points",
+    kind="ours",
 )
 def least_trace(e):
     """The end minimises the trace |W|² among the positive semi-definite matrices that fit, up to the bias."""
@@ -123,6 +129,35 @@ def spread(run):
 def starts_regular(e):
     """The unregularised flow converges to an invertible W, where the zero-loss set is a manifold."""
     return spread(e[WITHOUT])
+
+
+def rank_left(e, run):
+    """The rank of the residuals' derivative at the end of a run, less that of 𝒜 on symmetric matrices."""
+    problem, side = e.problem(FLOW), e.settings.side
+    measured = np.asarray(problem.design).reshape(-1, side, side)
+    symmetric = (measured + measured.transpose(0, 2, 1)).reshape(len(measured), -1)
+    return rank(jacobian(problem, run.params), SEEN) - rank(symmetric)
+
+
+LOST = "rank of the residuals' derivative less that of 𝒜"
+
+
+@sensing.claim(
+    near(0, by=0), f"{LOST}, at the limit of the unregularised flow", source="Proposition 6", rate=0.7,
+    control=Instead({WITHOUT: FLOW}),
+)  # fmt: skip
+def manifold_of_invertible_points(e):
+    """At an invertible W the derivative has the rank of 𝒜, and the critical set is a manifold there."""
+    return rank_left(e, e[WITHOUT])
+
+
+@sensing.claim(
+    below(0), f"{LOST}, at the end of the slow phase", source="Appendix C (Dealing with singularities)",
+    control=Instead({FLOW: WITHOUT}),
+)  # fmt: skip
+def rank_is_lost(e):
+    """At the low-rank end it is lost: Assumption 2 does not hold globally."""
+    return rank_left(e, e[FLOW])
 
 
 @sensing.claim(at_most(1e-14), SPREAD, source="Appendix C (Dealing with singularities)")

@@ -1,4 +1,4 @@
-"""The slow phase: the Riemannian flow of the norm (Proposition 2), and where it ends (Propositions 3 and 4)."""
+"""The slow phase: the Riemannian flow of the norm (Proposition 2)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Entry, Study
 from latebloom.catalog.bounds import at_least, at_most, holds, within
-from latebloom.catalog.measures import flat, log_slope
+from latebloom.catalog.measures import log_slope
 from latebloom.catalog.riemannian.phases import STRENGTH
 from latebloom.catalog.small_completion import SmallCompletion
 from latebloom.core.fields import count, number, numbers
 from latebloom.figures import Axis, Figure, Line, Panel, panels
 
 SLOW, ELSEWHERE = "slow flow", "slow flow from the point nearest to w0"
-TOY, COMPLETION = "hyperbola", "completion"
 FLOW = "flow, λ={:g}"
 SMALL = 1e-3  # from here on λ is below the square of the singular values that decay
-DECADES = 4  # of slow time, before the end, that Propositions 3 and 4 look at
 SLOW_TIME = Axis(r"slow time $s = \lambda t$", "log")
 UNIT = within(0.9, 1.1)
 
@@ -50,17 +48,6 @@ class LimitSettings(SlowSettings):
     from_slow_time: float = number(default=0.1, above=0, note="ε, from which the flows are compared")
 
 
-class EndSettings(SlowSettings):
-    strengths: tuple[float, ...] = numbers(default=(1e-2, 1e-3, 1e-4), above=0, note="λ, falling")
-    toy_start: tuple[float, ...] = numbers(default=(0.3, 2.5), note="on the way to the hyperbola w1 w2 = 1")
-    toy_slow_time: float = number(default=20.0, above=0, note="λt at the end of the hyperbola's flows")
-
-    def problems(self):
-        """The problems by name, each with its last slow time."""
-        toy = lb.problems.ToyModel("curved", init=self.toy_start)
-        return {TOY: (toy, self.toy_slow_time), COMPLETION: (self.problem(), self.slow_time)}
-
-
 prop2 = Entry(
     "riemannian/prop2",
     "Proposition 2: the slow phase is the Riemannian flow of the norm",
@@ -74,20 +61,6 @@ prop2 = Entry(
         "singular, the slope is below 1 at λ = 1e-2 and tends to 1 as λ falls: it is measured from 1e-3 down.",
         "Of draws 0 to 11 two are outside: 0.86, and 0.42 on draw 10, where the gap still falls as √λ at λ = 1e-5: its "
         "slow flow runs into the singular set, where the Proposition is silent.",
-    ),
-)
-prop4 = Entry(
-    "riemannian/prop4",
-    "Propositions 3 and 4: the slow phase ends at KKT points of least norm",
-    "The flow ends at KKT points of least norm up to order λ, at the end of the slow flow.",
-    source="Section 4.2, Propositions 3 and 4; Appendices A.4 and A.5",
-    seconds=25,
-    settings=EndSettings(slow_time=100.0),
-    notes=(
-        "At the end of a flow ∇F + λw = 0, so that w lies in the range of Jᵀ for every λ: what tends to zero with λ is "
-        "the distance to the zero-loss set.",
-        "On draws whose limit is nearly singular the order λ is reached at smaller λ only (slope 0.74 over 1e-2 to "
-        "1e-4 on draw 3).",
     ),
 )
 
@@ -114,15 +87,6 @@ def from_elsewhere(s):
 def prop2_studies(s):
     configuration = {"experiment": "riemannian/prop2", "version": 1, "seed": s.seed}
     return [Study(ELSEWHERE, configuration, lambda: from_elsewhere(s))]
-
-
-@prop4.runs
-def prop4_runs(s):
-    made = {}
-    for kind, (problem, until) in s.problems().items():
-        made[f"{kind}: {SLOW}"] = s.slow_flow(problem, until)
-        made |= {f"{kind}: {FLOW.format(strength)}": s.flow(problem, strength, until) for strength in s.strengths}
-    return made
 
 
 def gaps(e, strength, *, elsewhere=False):
@@ -155,11 +119,34 @@ def linear_in_lambda(e):
     return small_slope(e, largest(e))
 
 
-@prop2.claim(at_least(0.05), "relative distance at slow time 0", source="Section 4.2, after Proposition 2")
-def not_at_zero(e):
-    """Excluding 0 is necessary: there the flow is at w0 and its limit at Φ(w0)."""
-    flow, start = e[FLOW.format(e.settings.strengths[-1])], e[SLOW]["parameters"][0]
-    return float(np.linalg.norm(flow["parameters"][0] - start) / np.linalg.norm(start))
+def before(e, strength):
+    """The largest distance of the flow from the slow flow at its records before ε, the start among them."""
+    flow, slow = e[FLOW.format(strength)], e[SLOW]
+    early = flow["slow_time"] < e.settings.from_slow_time
+    limit = [np.interp(flow["slow_time"][early], slow["slow_time"], column) for column in slow["parameters"].T]
+    return float(np.linalg.norm(flow["parameters"][early] - np.array(limit).T, axis=1).max())
+
+
+@prop2.claim(
+    holds("largest distance at λ = 1e-4 over that at 1e-2: at least {near:g} before ε, at most {far:g} from ε on",
+          near=0.9, far=0.3),
+    source="Section 4.2, after Proposition 2", rate=0.9,
+)  # fmt: skip
+def not_at_zero(e, near, far):
+    """Excluding 0 is necessary: near it the flow is at w0 and its limit at Φ(w0), however small λ is."""
+    first, last = (
+        np.array([before(e, strength), gaps(e, strength)[1].max()])
+        for strength in (e.settings.strengths[0], e.settings.strengths[-1])
+    )
+    early, late = (float(ratio) for ratio in last / first)
+    return {"before": early, "from ε on": late}, early >= near and late <= far
+
+
+@prop2.claim(at_most(1.05), "largest norm on the way over that of the start, for every λ,", source="Lemma 7", rate=0.9)
+def bounded_for_every_lambda(e):
+    """The flows stay in one compact set for all λ."""
+    runs = [e[FLOW.format(strength)]["l2_norm"] for strength in e.settings.strengths]
+    return float(max(norm.max() / norm[0] for norm in runs))
 
 
 @prop2.claim(at_least(0.9), "largest distance at λ = 1e-4 over that at λ = 1e-2", source="Section 4.2, Eq. 6")
@@ -176,7 +163,11 @@ def on_the_zero_loss_set(e):
     return float(e[SLOW]["train_error"].max())
 
 
-@prop2.claim(holds("gradients at λ = 1e-4 at least {times:g} times those at λ = 1e-2", times=2), source="measured here")
+@prop2.claim(
+    holds("gradients at λ = 1e-4 at least {times:g} times those at λ = 1e-2", times=2),
+    source="measured here",
+    kind="ours",
+)
 def cost(e, times):
     """The flow's cost grows as λ falls; the slow flow has no λ."""
     made = [e[FLOW.format(strength)].provenance["gradients"] for strength in e.settings.strengths]
@@ -213,131 +204,3 @@ def prop2_figure(e):
     over = Axis(f"largest distance on [{s.from_slow_time:g}, {s.slow_time:g}]", "log")
     left = Panel(curves, SLOW_TIME, apart, legend="lower right", legend_columns=2)
     return Figure([[left, Panel(ends, STRENGTH, over, legend=(0.3, 0.78))]], height=2.5)
-
-
-def measures(problem):
-    """KKT residual and distance to the zero-loss set of rows of parameters, compiled once."""
-    import jax
-    from jax.flatten_util import ravel_pytree
-
-    unravel = ravel_pytree(problem.init())[1]
-
-    def both(row):
-        params = unravel(row)
-        return lb.zero_loss.kkt_residual(problem, params), lb.zero_loss.distance_to_zero_loss(problem, params)
-
-    return jax.jit(lambda rows: jax.lax.map(both, rows))
-
-
-def along(e, name):
-    """Slow time, KKT residual and distance to the zero-loss set over the last decades of slow time."""
-    run, count = e[name], DECADES * e.settings.records_per_decade
-    kkt, apart = e.cached(measures, e.problem(name))(run["parameters"][-count:])
-    return run["slow_time"][-count:], np.asarray(kkt), np.asarray(apart)
-
-
-def residual_left(e, kind):
-    """The KKT residual at the end of the slow flow, over the largest before."""
-    kkt = along(e, f"{kind}: {SLOW}")[1]
-    return float(kkt[-1] / kkt.max())
-
-
-@prop4.claim(
-    at_most(1e-6),
-    "KKT residual |Pw|/|w| at the end over its largest value, on the hyperbola,",
-    source="Section 4.2, before Proposition 3",
-)
-def slow_flow_to_kkt(e):
-    """The limit set of the Riemannian flow is contained in the KKT points of min |w|² on the manifold."""
-    return residual_left(e, TOY)
-
-
-@prop4.claim(
-    at_most(1e-2),
-    "KKT residual at slow time 100 over its largest value",
-    source="beyond Proposition 3, whose Assumption 2 excludes it",
-)
-def slow_flow_to_kkt_degenerate(e):
-    """The same where the limit is of low rank, a singular point of the zero-loss set."""
-    return residual_left(e, COMPLETION)
-
-
-@prop4.claim(at_most(1e-7), "largest relative rise between two records", source="Section 4.2, before Eq. 7")
-def norm_decreases(e):
-    """The norm is monotone along the Riemannian flow."""
-    norms = [e[f"{kind}: {SLOW}"]["l2_norm"] for kind in (TOY, COMPLETION)]
-    return max(float((np.diff(norm) / norm[1:]).max()) for norm in norms)
-
-
-@prop4.claim(
-    holds(
-        "at the end KKT residual at most {kkt:g} for every λ, and distance to the set falling with slope {low:g} to "
-        "{high:g} in λ, from 1e-3 down",
-        kkt=1e-3,
-        low=UNIT.low,
-        high=UNIT.high,
-    ),
-    source="Proposition 3",
-    rate=0.7,
-)
-def ends_are_kkt_points(e, kkt, low, high):
-    """As λ → 0 the limits of the flow tend to KKT points of min |w|² on the manifold."""
-    slopes, residuals = {}, []
-    for kind in (TOY, COMPLETION):
-        last = [along(e, f"{kind}: {FLOW.format(strength)}") for strength in e.settings.strengths]
-        slopes[kind] = small_slope(e, [apart[-1] for _, _, apart in last])
-        residuals += [float(residual[-1]) for _, residual, _ in last]
-    good = all(low <= slope <= high for slope in slopes.values()) and max(residuals) <= kkt
-    return slopes | {"largest KKT residual": max(residuals)}, good
-
-
-def ends(e, kind):
-    """The distance between the end of the flow and the end of the slow flow, for every λ."""
-    goal = flat(e[f"{kind}: {SLOW}"].params)
-    names = [f"{kind}: {FLOW.format(strength)}" for strength in e.settings.strengths]
-    return [float(np.linalg.norm(flat(e[name].params) - goal)) for name in names]
-
-
-@prop4.claim(UNIT, "slope in λ of the distance between their ends, on the hyperbola,", source="Proposition 4")
-def double_limit(e):
-    """If the slow flow converges to a strict local minimum, the limit of the flow tends to it as λ → 0."""
-    return log_slope(e.settings.strengths, ends(e, TOY))
-
-
-@prop4.claim(
-    at_least(1),
-    "number of directions along which product and norm stay,",
-    source="limits Proposition 4: its hypothesis fails for matrix completion",
-)
-def no_strict_minimum(e):
-    """Of two factors a minimum of the norm is never strict: turning both by an orthogonal matrix leaves it."""
-    params = e[f"{COMPLETION}: {SLOW}"].params
-    left, right = (np.asarray(params[name]) for name in sorted(params))
-    rank = int(np.linalg.matrix_rank(left @ right, tol=1e-2 * np.linalg.norm(left @ right, 2)))
-    return rank * (rank - 1) // 2 + rank * (e.settings.width - rank)  # directions of first order
-
-
-@prop4.claim(
-    UNIT,
-    "slope in λ, from 1e-3 down, at slow time 100 of the completion",
-    source="beyond Proposition 4",
-    rate=0.7,
-)
-def double_limit_without_strictness(e):
-    """The ends of flow and slow flow agree to order λ all the same."""
-    return small_slope(e, ends(e, COMPLETION))
-
-
-@prop4.figure
-def prop4_figure(e):
-    residuals = [Line(*along(e, f"{COMPLETION}: {FLOW.format(strength)}")[:2], **look) for strength, look in shaded(e)]
-    limit = Line(*along(e, f"{COMPLETION}: {SLOW}")[:2], r"slow flow, $\lambda \to 0$", "theory", "dashed")
-    found = []
-    for kind, role, symbol in ((TOY, "cycle 0", "o"), (COMPLETION, "cycle 1", "s")):
-        values = ends(e, kind)
-        found += [Line(e.settings.strengths, values, kind, role, "points", symbol=symbol), slope_one(e, values)]
-    kkt = Axis(r"KKT residual $|P w| / |w|$", "log")
-    left = Panel([*residuals, limit], SLOW_TIME, kkt, title=COMPLETION, legend="lower left")
-    apart = Axis("distance between the ends of\nflow and slow flow", "log")
-    right = Panel(found, STRENGTH, apart, legend="upper left", legend_title="dashed: slope 1")
-    return Figure([[left, right]], height=2.5)
