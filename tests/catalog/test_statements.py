@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from latebloom.catalog import ENTRIES, REGISTERS
-from latebloom.catalog.statements import STATES, Register, Statement, stated, unknown, unregistered
+from latebloom.catalog.statements import (
+    CHECKED,
+    OPEN,
+    STATES,
+    UNCHECKABLE,
+    Register,
+    Statement,
+    stated,
+    unknown,
+    unregistered,
+)
 
 MINE = Register(
     "mine",
@@ -48,3 +58,25 @@ def test_what_is_missing_is_named():
 
 def test_statements_name_claims_that_there_are():
     assert not unknown(list(REGISTERS.values()), ENTRIES)
+
+
+def test_every_claim_is_named_by_a_statement():
+    missing = unregistered(list(REGISTERS.values()), ENTRIES)
+    assert not missing, "name them in their paper's register"
+
+
+@pytest.mark.parametrize("register", REGISTERS.values(), ids=REGISTERS)
+def test_every_statement_has_a_claim_or_a_reason(register):
+    assert register.statements
+    assert not [row.place for row in register.statements if row.state == OPEN]
+    texts = [(row.place, row.text) for row in register.statements]
+    assert len(set(texts)) == len(texts), "a statement stands twice"
+    for row in register.statements:
+        assert row.text.endswith("."), row.text
+        assert len(set(row.claims)) == len(row.claims), row.place
+
+
+def test_nearly_all_that_can_be_checked_is_checked_as_printed():
+    rows = [row for register in REGISTERS.values() for row in register.statements]
+    able = [row for row in rows if row.state != UNCHECKABLE]
+    assert sum(row.state == CHECKED for row in able) / len(able) >= 0.95

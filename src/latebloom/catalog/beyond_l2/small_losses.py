@@ -88,7 +88,11 @@ def network(seed, misfit):
 
 
 MAKE = {LINEAR: linear, FACTORS: factors, NETWORK: network}
-PENALTY = {LINEAR: lb.L1, FACTORS: lb.L2, NETWORK: lb.L2}
+
+
+def penalty_of(kind):
+    """The penalty's class."""
+    return {LINEAR: lb.L1, FACTORS: lb.L2, NETWORK: lb.L2}[kind]
 
 
 def unit(vector):
@@ -235,7 +239,7 @@ def least(kind, seed, misfit, strength):
     import jax
     from scipy.optimize import minimize
 
-    penalty = PENALTY[kind](strength)
+    penalty = penalty_of(kind)(strength)
     both = jax.jit(jax.value_and_grad(lambda w: problem.loss(w) + penalty.value(w)))
     start, random = np.asarray(problem.init(), dtype=float), generator(seed, "descents")
     starts = [start, *(start + random.normal(size=len(start)) for _ in range(12))]
@@ -247,7 +251,7 @@ def least(kind, seed, misfit, strength):
 
 def objective(problem, kind, strength):
     """f = g + βh as a function of the parameters."""
-    penalty = PENALTY[kind](strength)
+    penalty = penalty_of(kind)(strength)
     return lambda w: float(problem.loss(w) + penalty.value(w))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.beyond_l2.small_losses import KINDS, LINEAR, PENALTY, TheoremSettings, distance_to_least
+from latebloom.catalog.beyond_l2.small_losses import KINDS, LINEAR, TheoremSettings, distance_to_least, penalty_of
 
 LONG, FIRST, FREE = "{kind}, β={strength:g}", "{kind}, every step", "{kind}, no penalty"
 ETAS = np.geomspace(1e-2, 1.0, 13)  # precisions at which Δt is tried
@@ -17,7 +17,7 @@ def theorem_runs(s):
     """Every loss at every strength, its first steps one by one, and without a penalty."""
     jobs = {}
     for kind in KINDS:
-        problem, rate, penalty = s.loss(kind), s.rate(kind), PENALTY[kind]
+        problem, rate, penalty = s.loss(kind), s.rate(kind), penalty_of(kind)
         method, path = lb.GradientDescent(rate), (lb.probes.Trajectory(),)
         for strength in s.strengths:
             steps = max(s.first_steps, round(s.slow_time / (rate * strength)))

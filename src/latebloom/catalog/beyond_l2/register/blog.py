@@ -51,8 +51,7 @@ WHY: tuple[Statement, ...] = (
     stated(
         "LU mechanism",
         "A solution that generalises is near the start, however large that is.",
-        "rescaling/near-any-start-as-printed",
-        partly="rescalings of one network only",
+        *("rescaling/near-any-start", "rescaling/rescalings-stay-away"),
     ),
     stated(
         "LU mechanism",
@@ -76,7 +75,7 @@ RICH: tuple[Statement, ...] = (
     stated(
         "Kernel to rich regime",
         "The transition is at t2 = log γ/β, γ the norm of the start.",
-        *("dichotomy/time-law/slope-one", "dichotomy/time-law/no-constant-in-the-norm"),
+        *("dichotomy/time-law/slope-one", "dichotomy/time-law/constant-in-the-norm"),
     ),
     stated(
         "Kernel to rich regime",
@@ -102,6 +101,7 @@ RICH: tuple[Statement, ...] = (
     stated(
         "Figure 4 (text)",
         "So it does where nothing can be recovered, with far too few samples.",
+        "fig7/drop-without-solution",
     ),
     stated(
         "Theorem 3.6",
