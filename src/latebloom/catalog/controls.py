@@ -141,6 +141,21 @@ class Set(AbstractControl):
 
 
 @dataclass(frozen=True)
+class Backwards(AbstractControl):
+    """Every run goes from its end to its start, on the same clock."""
+
+    def __str__(self) -> str:
+        return "time goes backwards"
+
+    def broken(self, entry: Entry, evidence: Evidence, workshop: Workshop) -> Evidence:
+        runs = {
+            name: replace(run, columns={key: x if key in CLOCKS else x[::-1] for key, x in run.columns.items()})
+            for name, run in evidence.runs.items()
+        }
+        return replace(evidence, runs=runs)
+
+
+@dataclass(frozen=True)
 class Altered(AbstractControl):
     """The evidence is altered by a function: `Altered("labels are shuffled", shuffle)`."""
 

@@ -11,7 +11,7 @@ from latebloom.catalog.base import Entry
 from latebloom.catalog.beyond_l2.draws import COLUMNS_NOTE, THRESHOLD_NOTE, SparseSettings, VectorSettings
 from latebloom.catalog.bounds import at_least, at_most, holds, within
 from latebloom.catalog.claims import NotAsked
-from latebloom.catalog.controls import CLOCKS, Altered, OtherBound
+from latebloom.catalog.controls import Altered, Backwards, OtherBound
 from latebloom.catalog.measures import distance, over, t2_predicted
 from latebloom.core.fields import count, number, numbers
 from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
@@ -76,15 +76,6 @@ def sparse_job(s, *, method=None, strength=None, **problem):
     probes = lb.probes.GradientRatio(), lb.probes.Components(), lb.probes.SupportNorm(), lb.probes.OffSupportNorm()
     method, penalty = method or lb.GradientDescent(s.learning_rate), lb.L1(s.strength if strength is None else strength)
     return lb.TrainJob(s.problem(**problem), method, penalty, steps=s.steps, probes=probes)
-
-
-def _reversed(e):
-    """The evidence with the records of every run in the wrong order of time."""
-    runs = {
-        name: replace(run, columns={key: x if key in CLOCKS else x[::-1] for key, x in run.columns.items()})
-        for name, run in e.runs.items()
-    }
-    return replace(e, runs=runs)
 
 
 def _unrecovered(e):
@@ -205,7 +196,7 @@ def generalised(e):
     at_least(1.2),
     "|a|₂ at t2 over |a|₂ at t1",
     source="Abstract, Section 1",
-    control=Altered("time backwards", _reversed),
+    control=Backwards(),
 )
 def l2_norm_grows(e):
     """The l2 norm grows while the model generalises: it is no proxy for generalisation."""
@@ -218,7 +209,7 @@ def l2_norm_grows(e):
     kind="ours",
     source="the least-squares solution has the least l2 norm of all interpolators",
     rate=0.9,
-    control=Altered("time backwards", _reversed),
+    control=Backwards(),
 )
 def l2_norm_grows_all_along(e):
     """It grows nearly all the way from memorisation to generalisation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Settings
-from latebloom.catalog.controls import Altered
 from latebloom.catalog.dichotomy.margins import sparse
 from latebloom.core.fields import count, number, numbers
 
@@ -193,16 +192,3 @@ def path(e, name):
 def paths(e, degree):
     """Those of a degree, from the smallest α to the largest."""
     return [path(e, NAME.format(degree, scale)) for scale in e.settings.scales(degree)]
-
-
-def _backwards(e):
-    """The evidence in which every run goes back to its start, on the same clock."""
-    clocks = ("time", "slow_time")
-    runs = {
-        name: replace(run, columns={key: v if key in clocks else v[::-1] for key, v in run.columns.items()})
-        for name, run in e.runs.items()
-    }
-    return replace(e, runs=runs)
-
-
-BACKWARDS = Altered("time goes backwards", _backwards)

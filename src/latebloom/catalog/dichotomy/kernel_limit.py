@@ -9,9 +9,8 @@ import numpy as np
 import latebloom as lb
 from latebloom.catalog.base import Entry, Study
 from latebloom.catalog.bounds import above, at_most, each, holds, within
-from latebloom.catalog.controls import Altered, Instead, OtherBound
+from latebloom.catalog.controls import Altered, Backwards, Instead, OtherBound
 from latebloom.catalog.dichotomy.exponential import (
-    BACKWARDS,
     DEGREES,
     LOGISTIC,
     NAME,
@@ -42,7 +41,7 @@ kernel_limit = Entry(
     source="Theorem 3.4, Section 3.2.1",
     seconds=25,
     settings=KernelLimitSettings(),
-    controls=(BACKWARDS,),
+    controls=(Backwards(),),
     notes=(
         "The flow of the diagonal networks is integrated in n variables (solver='dual').",
         "The smooth net is Σ a_j (w_j·x)², of degree 3 and with a = 0 at the start; LSODA steps all its parameters.",

@@ -8,8 +8,8 @@ import numpy as np
 
 from latebloom.catalog.base import Entry, Study
 from latebloom.catalog.bounds import at_least, at_most, each, near, within
-from latebloom.catalog.controls import Altered, OtherBound
-from latebloom.catalog.dichotomy.exponential import BACKWARDS, DEGREES, LimitSettings, limit_runs, paths
+from latebloom.catalog.controls import Altered, Backwards, OtherBound
+from latebloom.catalog.dichotomy.exponential import DEGREES, LimitSettings, limit_runs, paths
 from latebloom.catalog.measures import log_slope
 from latebloom.figures import Axis, Figure, Line, Panel, panels
 
@@ -22,7 +22,7 @@ app_c = Entry(
     source="Appendix C, Lemmas C.1 to C.11",
     seconds=20,
     settings=LimitSettings(),
-    controls=(BACKWARDS,),
+    controls=(Backwards(),),
     notes=(
         "T_max is where δ leaves the ball in which no feature changes by more than γ_ntk/2; G_ntk is bounded by the "
         "longest feature of the start plus γ_ntk/2.",

@@ -8,8 +8,7 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.bounds import at_least, at_most
-from latebloom.catalog.controls import Altered, OtherBound
-from latebloom.catalog.geometry.controls import BACKWARDS
+from latebloom.catalog.controls import Altered, Backwards, OtherBound
 from latebloom.catalog.geometry.isolated import RUN, fig4, main_runs
 
 WITHIN, ACROSS = 0, 1  # the columns of probes of pairs: one frequency, or two
@@ -65,7 +64,7 @@ def orthogonal(e):
     "relative gap",
     source="Random directions in d_h dimensions: √(2/(π d_h))",
     kind="ours",
-    control=BACKWARDS,
+    control=Backwards(),
 )
 def orthogonal_from_chance(e):
     """Chance is nearly orthogonal already: mean |cos| across frequencies starts at that of random directions."""

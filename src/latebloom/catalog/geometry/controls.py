@@ -58,15 +58,3 @@ def exchanged_columns(words: str, *pairs: tuple[str, str, str]) -> Altered:
         return replace(evidence, tables=tables)
 
     return Altered(words, change)
-
-
-def backwards(evidence: Evidence) -> Evidence:
-    """Every run from its end to its start."""
-    runs = {
-        name: replace(run, columns={key: column[::-1] for key, column in run.columns.items()})
-        for name, run in evidence.runs.items()
-    }
-    return replace(evidence, runs=runs)
-
-
-BACKWARDS = Altered("the records are read from the end", backwards)

@@ -66,7 +66,7 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     stated(
         "Proposition 2", "On [ε, T] of slow time the flow converges uniformly to the Riemannian flow of the norm.",
-        "prop2-smooth/converges-uniformly", "prop2/linear-in-lambda", "prop2/cost",
+        "prop2-smooth/converges-uniformly", "prop2/linear-in-lambda",
     ),
     stated("Section 4.2, after Proposition 2", "ε > 0 is needed.", "prop2/not-at-zero"),
     stated("Eq. 6", "The slow flow starts at Φ(w0).", "prop2/start-at-the-limit-map"),
