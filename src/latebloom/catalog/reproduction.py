@@ -17,6 +17,7 @@ from latebloom import catalog, figures
 from latebloom.catalog.base import Entry, Evidence, Settings, Study, as_text
 from latebloom.catalog.claims import FULL, Claim, Measured
 from latebloom.core.json import plain
+from latebloom.core.programs import release_programs
 from latebloom.engine.run import Run
 from latebloom.engine.storage import Place, opened, require_complete, run_stored
 from latebloom.store import Store, run_key
@@ -147,6 +148,7 @@ def reproduce(
 
 def gather(entry: Entry, draws: Sequence[Settings], store: Store) -> tuple[list[Evidence], int]:
     """Runs and studies for every draw, from the store where they are there; and how many were computed."""
+    release_programs()
     jobs = [entry.jobs(draw) for draw in draws]
     made, computed = run_stored([job for group in jobs for job in group.values()], store, label=entry.id)
     require_complete(made)
