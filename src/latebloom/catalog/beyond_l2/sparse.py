@@ -232,7 +232,7 @@ def l2_norm_grows_all_along(e):
 def matches_training_error(e, most, fold):
     """At the end the recovery error matches the training error."""
     run = e[MAIN]
-    ratio = run.final["test_error"] / run.final["train_error"]
+    ratio = run.final["test_error"] / (run.final["train_error"] or np.finfo(float).tiny)
     return generalised(e) or (ratio, ratio <= most and bool(run["test_error"][0] >= fold * run["test_error"][-1]))
 
 
