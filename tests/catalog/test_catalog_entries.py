@@ -22,7 +22,7 @@ from latebloom.errors import UnknownNameError
 from latebloom.store import Store
 
 PAPERS = (catalog.beyond_l2, catalog.riemannian, catalog.geometry, catalog.dichotomy)
-MOST = 6  # seconds on two cores: dearer families are left to `make verify`, but for the cheapest of each paper
+MOST = 4  # seconds on two cores: dearer families are left to `make verify`, but for the cheapest of each paper
 
 
 def families() -> Iterator:
