@@ -11,7 +11,10 @@ from .engine.training import TrainJob, train
 from .flows.gradient.job import FlowJob, flow
 from .flows.slow.job import SlowFlowJob, slow_flow
 from .methods import (
+    SGD,
     AcceleratedProximalGradient,
+    Adam,
+    AdamW,
     GradientDescent,
     LabelNoise,
     LogLossDescent,
@@ -19,6 +22,7 @@ from .methods import (
     Optax,
     ProjectedSubgradient,
     ProximalGradient,
+    Scheduled,
 )
 from .penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
 from .store import Store
@@ -27,7 +31,10 @@ __version__: str
 __all__ = [
     "L1",
     "L2",
+    "SGD",
     "AcceleratedProximalGradient",
+    "Adam",
+    "AdamW",
     "Ending",
     "FlowJob",
     "GradientDescent",
@@ -45,6 +52,7 @@ __all__ = [
     "ProjectedSubgradient",
     "ProximalGradient",
     "Run",
+    "Scheduled",
     "SlowFlowJob",
     "Store",
     "TrainJob",

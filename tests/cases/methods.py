@@ -14,6 +14,11 @@ from latebloom.penalties import AbstractPenalty
 STRENGTH = 3e-2
 
 
+def falling(step: Any) -> Any:
+    """A learning rate that falls with the step."""
+    return 0.1 / (1 + step / 100)
+
+
 @dataclass(frozen=True)
 class MethodCase:
     """A method, what it asks for, and a problem and a penalty that give it that."""
@@ -40,6 +45,10 @@ METHODS = (
     MethodCase("momentum", lb.Optax("sgd", learning_rate=0.01, momentum=0.9)),
     MethodCase("minibatches", lb.Minibatch(lb.GradientDescent(0.1), 3), problem=student()),
     MethodCase("minibatches-of-adam", lb.Minibatch(lb.Optax("adam", 0.01), 4, seed=2), problem=student()),
+    MethodCase("adam-by-name", lb.Adam(0.01, b1=0.8)),
+    MethodCase("adamw", lb.AdamW(0.01, weight_decay=0.1)),
+    MethodCase("sgd-nesterov", lb.SGD(0.01, momentum=0.9, nesterov=True)),
+    MethodCase("scheduled", lb.Scheduled(lb.GradientDescent(1.0), falling, name="falling")),
     MethodCase(
         "log-loss",
         lb.LogLossDescent(0.05),

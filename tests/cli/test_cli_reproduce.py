@@ -81,7 +81,7 @@ def test_set_reaches_the_runs_and_the_report(latebloom, shared_store, tmp_path):
     (name,) = {Path(path).stem for path in report["figures"]}
     assert name == "beyond-l2-fig3-dimension=40-learning_rate=0.05-steps=2000"
     table = latebloom(*words[:-1], *small)
-    assert "not documented here" in table.out
+    assert "not at the documented settings" in table.out
 
 
 REFUSED = {

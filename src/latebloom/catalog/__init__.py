@@ -1,12 +1,14 @@
-"""The papers, figure by figure."""
+"""The papers, figure by figure: a mapping of ids to entries, `lb.catalog["beyond-l2/fig3"]`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from latebloom.catalog import beyond_l2, dichotomy, geometry, riemannian
 from latebloom.catalog.base import Entry, Evidence, Settings, Study
 from latebloom.catalog.claims import Claim, Measured
+from latebloom.catalog.index import Catalog, place, unknown_entry
 from latebloom.catalog.statements import Register
 from latebloom.errors import unknown_name
 
@@ -19,14 +21,8 @@ PAPERS = {
 }
 
 _PAPERS = (beyond_l2, riemannian, geometry, dichotomy)
-ENTRIES: dict[str, Entry] = {entry.id: entry for paper in _PAPERS for entry in paper.ENTRIES}
-
-
-REGISTERS: dict[str, Register] = {
-    register.document: register
-    for paper in (beyond_l2, riemannian, geometry, dichotomy)
-    for register in paper.REGISTERS
-}
+ENTRIES: dict[str, Entry] = {entry.id: entry for paper in _PAPERS for entry in sorted(paper.ENTRIES, key=place)}
+REGISTERS: dict[str, Register] = {register.document: register for paper in _PAPERS for register in paper.REGISTERS}
 
 
 def registers(name: str | None = None) -> list[Register]:
@@ -39,7 +35,7 @@ def registers(name: str | None = None) -> list[Register]:
 def get(name: str) -> Entry:
     """The entry with this id; an unknown one suggests the closest."""
     if name not in ENTRIES:
-        raise unknown_name("experiment", name, ENTRIES)
+        raise unknown_entry(name, ENTRIES)
     return ENTRIES[name]
 
 
@@ -56,3 +52,5 @@ def select(names: Iterable[str]) -> list[Entry]:
 
 
 __all__ = ["ENTRIES", "PAPERS", "Claim", "Entry", "Evidence", "Measured", "Settings", "Study", "get", "select"]
+
+sys.modules[__name__].__class__ = Catalog  # a module cannot be asked for an item otherwise

@@ -6,15 +6,12 @@ well under a second.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
-
-import numpy as np
 
 from latebloom.catalog.bounds import AbstractBound
 from latebloom.catalog.claims import FULL, Claim, Fails
@@ -23,6 +20,7 @@ from latebloom.core.reading import items, read_value, split
 from latebloom.errors import unknown_name
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from latebloom.catalog.controls import AbstractControl
@@ -30,10 +28,11 @@ if TYPE_CHECKING:
     from latebloom.figures import Figure
 
 F = TypeVar("F", bound=Callable[..., Any])
+_BARE: Any = {"kw_only": True, "init": False, "repr": False, "eq": False}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=SPECIFIERS)
-@dataclass(frozen=True, kw_only=True)
+@dataclass(**_BARE)
 class Settings:
     """What can be set of an entry; a subclass declares its own by the helpers of `core.fields`.
 
@@ -47,10 +46,30 @@ class Settings:
 
     seed: int = seed(default=0, note="the draw")
 
-    __post_init__ = check_all
-
+    # What dataclass would write for each of a hundred classes is written here once for all: compiling it, and the
+    # signatures that it takes for docstrings, were a quarter of the time of `latebloom list`.
     def __init_subclass__(cls) -> None:
-        dataclass(frozen=True, kw_only=True)(cls)
+        cls.__doc__ = cls.__doc__ or Settings.__doc__
+        dataclass(**_BARE)(cls)
+
+    def __init__(self, **given: Any):
+        known = self.__dataclass_fields__
+        if unknown := given.keys() - known.keys():
+            raise unknown_name("setting", min(unknown), known)
+        self.__dict__.update({name: given.get(name, one.default) for name, one in known.items()})
+        check_all(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"settings stay as they are: settings.but({name}=…) are others")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.values == other.values  # type: ignore[union-attr]
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.values.items())))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
 
     def but(self, **changes: Any) -> Self:
         """The same settings with other values for some; texts, as on the command line, are read."""
@@ -226,7 +245,7 @@ class Entry:
         """
 
         def declare(function: F) -> F:
-            sentence = text or " ".join((inspect.getdoc(function) or "").split())
+            sentence = text or " ".join((function.__doc__ or "").split())
             name = id or function.__name__.replace("_", "-")
             if not sentence:
                 raise TypeError(f"the claim {name} of {self.id} has no sentence: give it a docstring")

@@ -15,14 +15,20 @@ import numpy as np
 
 from latebloom import catalog, figures
 from latebloom.catalog.base import Entry, Evidence, Settings, Study, as_text
+from latebloom.catalog.bounds import AbstractBound
 from latebloom.catalog.claims import FULL, Claim, Measured
 from latebloom.core.json import plain
 from latebloom.core.programs import release_programs
+from latebloom.core.tables import lay_out, short
 from latebloom.engine.run import Run
 from latebloom.engine.storage import Place, opened, require_complete, run_stored
+from latebloom.errors import InputError, unknown_name
 from latebloom.store import Store, run_key
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as MatplotlibFigure
+
     from latebloom.catalog.controls import Turned
 
 
@@ -41,6 +47,31 @@ class Verdict:
     of: int
     documented: bool | None
     draws: int = 1
+
+    @property
+    def id(self) -> str:
+        """The claim's."""
+        return self.claim.id
+
+    @property
+    def text(self) -> str:
+        """The sentence of the claim."""
+        return self.claim.text
+
+    @property
+    def bound(self) -> AbstractBound:
+        """What the measured value must be, as data; `expected` says it in words."""
+        return self.claim.bound
+
+    @property
+    def expected(self) -> str:
+        """What the measured value must be, in words."""
+        return self.claim.expected
+
+    @property
+    def verdict(self) -> str:
+        """The word for what came out: see `word`."""
+        return self.word
 
     @property
     def as_documented(self) -> bool:
@@ -69,7 +100,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Report:
-    """What `reproduce` found out about one entry."""
+    """What `reproduce` found out about one entry: `runs`, `claims`, `figure()`, `frame()`."""
 
     entry: Entry
     evidence: Sequence[Evidence]
@@ -85,15 +116,54 @@ class Report:
         return self.evidence[0].settings
 
     @property
+    def runs(self) -> dict[str, Run]:
+        """The runs by name; of several draws with the seed in front: `seed 3: l1`."""
+        one = len(self.evidence) == 1
+        return {
+            name if one else f"seed {item.settings.seed}: {name}": run
+            for item in self.evidence
+            for name, run in item.runs.items()
+        }
+
+    @property
+    def claims(self) -> Sequence[Verdict]:
+        """Every claim with its `id`, `text`, `measured` value, `expected`, `bound`, `verdict`, `documented`."""
+        return self.verdicts
+
+    def figure(self) -> MatplotlibFigure:
+        """The figure of the first draw, drawn by Matplotlib; `out=` of `reproduce` writes it to files."""
+        return figures.draw(self.entry.draw(self.evidence[0]))
+
+    def frame(self, run: str | None = None) -> pd.DataFrame:
+        """A row per claim; with the name of a run, a row per record of it."""
+        import pandas as pd
+
+        if run is not None:
+            if run not in self.runs:
+                raise unknown_name(f"run of {self.entry.id}", run, self.runs)
+            return self.runs[run].to_frame()
+        columns = ("id", "measured", "expected", "verdict", "documented", "text")
+        return pd.DataFrame([{name: getattr(one, name) for name in columns} for one in self.verdicts])
+
+    def __repr__(self) -> str:
+        told = " ".join(f"{name}={as_text(value)}" for name, value in _changes(self.entry, self.settings).items())
+        seeds = ", ".join(str(item.settings.seed) for item in self.evidence)
+        where = f"{told or 'documented settings'}, seed {seeds}"
+        rows = [(one.id, short(one.measured), one.expected, one.verdict) for one in self.verdicts]
+        table = lay_out([("claim", "measured", "expected", "verdict"), *rows], indent=2)
+        made = "\n".join(f"  {name}: {run.milestones}; {run.outcome}" for name, run in self.runs.items())
+        return f"{self.entry.id}: {self.entry.title} ({where})\n{table}\n{made}"
+
+    @property
     def as_documented(self) -> bool:
         """Whether every verdict is as documented; with other settings, whether every run came to its end."""
         if self.entry.preset(self.settings) is None:
-            return not any(run.outcome.failed for evidence in self.evidence for run in evidence.runs.values())
+            return not any(run.outcome.failed for run in self.runs.values())
         return all(verdict.as_documented for verdict in self.verdicts)
 
     @property
     def gradients(self) -> int:
-        return sum(run.provenance["gradients"] for evidence in self.evidence for run in evidence.runs.values())
+        return sum(run.provenance["gradients"] for run in self.runs.values())
 
     def to_json(self) -> dict[str, Any]:
         seeds = [evidence.settings.seed for evidence in self.evidence]
@@ -107,11 +177,7 @@ class Report:
             "gradients": self.gradients,
             "computed": self.computed,
             "from_store": self.served,
-            "runs": [
-                run_json(name if len(seeds) == 1 else f"seed {evidence.settings.seed}: {name}", run)
-                for evidence in self.evidence
-                for name, run in evidence.runs.items()
-            ],
+            "runs": [run_json(name, run) for name, run in self.runs.items()],
             "claims": [verdict.to_json() for verdict in self.verdicts],
             "figures": [str(path) for path in self.figures],
         }
@@ -130,9 +196,11 @@ def reproduce(
 
     `entry` is one of the catalog or its id, e.g. "beyond-l2/fig3"; `store` a store or its folder, yours by default;
     `seeds` are the draws, the entry's own by default; `full` is the paper's size; everything else is a setting of the
-    entry: `lb.reproduce("beyond-l2/fig3", learning_rate=0.05)`.
+    entry, which `lb.catalog[id].settings` shows: `lb.reproduce("beyond-l2/fig3", learning_rate=0.05, seed=3)`.
     """
     started = time.perf_counter()
+    if len(seeds) and "seed" in changes:
+        raise InputError(f"seed={changes['seed']} and seeds={list(seeds)} exclude each other: give one of them")
     entry = catalog.get(entry) if isinstance(entry, str) else entry
     store = opened(store)
     settings = entry.configured(changes, full=full)

@@ -11,7 +11,8 @@ import warnings
 import typer
 from typer.exceptions import TyperException
 
-from latebloom.cli import bench, catalog, doctor, reproduce, run, runs
+from latebloom.cli import bench, catalog, doctor, lookup, reproduce, run, runs
+from latebloom.cli.common import print_json
 from latebloom.core.interrupts import raising
 from latebloom.errors import LatebloomError
 
@@ -20,8 +21,8 @@ app = typer.Typer(
     help="A laboratory for delayed generalisation: simulate it, predict it, check it, draw it.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("list")(catalog.list_experiments)
 app.command("show")(catalog.show)
@@ -29,6 +30,8 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("verify")(reproduce.verify)
 app.command("coverage")(catalog.coverage)
 app.command("run")(run.run)
+for room in lookup.ROOMS:
+    app.command(room)(lookup.command(room))
 app.add_typer(runs.app, name="runs")
 app.command("bench")(bench.bench)
 app.command("doctor")(doctor.doctor)
@@ -59,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(words: list[str], *, debug: bool) -> int:
     try:
-        code = app(words, standalone_mode=False)
+        code = app(words, standalone_mode=False, prog_name="latebloom")
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of a pipe has left, as `head` does
         _drop_output()
@@ -68,6 +71,8 @@ def _run(words: list[str], *, debug: bool) -> int:
         if debug:
             traceback.print_exc()
         print(f"latebloom: {_sentence(error)}", file=sys.stderr)
+        if "--json" in words:
+            _print_error(_sentence(error))
         _drop_output()
         return 130 if getattr(error, "interrupted", False) else 2
     except (KeyboardInterrupt, typer.Abort):
@@ -75,6 +80,13 @@ def _run(words: list[str], *, debug: bool) -> int:
     if code == 130:  # also what typer makes of Ctrl-C
         print("latebloom: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _print_error(sentence: str) -> None:
+    """The one JSON document that was asked for."""
+    with contextlib.suppress(OSError):  # the output may be what went wrong
+        print_json({"error": sentence})
+        sys.stdout.flush()
 
 
 def _drop_output() -> None:

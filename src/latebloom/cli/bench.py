@@ -6,9 +6,14 @@ from typing import Annotated
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, console, log, print_json
+from latebloom.cli import complete
+from latebloom.cli.common import Json, StoreOption, log, print_json
+from latebloom.core.tables import print_rows
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME…]", help="Which benchmarks; all by default.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME…]", help="Which benchmarks; all by default.", autocompletion=complete.benchmarks),
+]
 
 
 def bench(names: Names = None, as_json: Json = False, store: StoreOption = None) -> int:
@@ -22,10 +27,5 @@ def bench(names: Names = None, as_json: Json = False, store: StoreOption = None)
     if as_json:
         print_json([result.to_json() for result in results])
         return 0
-    from rich.table import Table
-
-    table = Table("benchmark", "ours", "theirs", "ratio", "target", "", box=None, pad_edge=False)
-    for result in results:
-        table.add_row(*result.row())
-    console().print(table)
+    print_rows([("benchmark", "ours", "theirs", "ratio", "target", ""), *(result.row() for result in results)])
     return 0

@@ -6,31 +6,43 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, console, print_json
+from latebloom.cli import complete
+from latebloom.cli.common import Json, StoreOption, print_json
 from latebloom.core.json import plain
-from latebloom.errors import InputError
+from latebloom.core.tables import print_rows, print_text
+from latebloom.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from latebloom.catalog import Entry
 
 
-def list_experiments(as_json: Json = False, store: StoreOption = None) -> None:
-    """The catalog: id, claim, cost."""
-    from latebloom.catalog import ENTRIES
+Papers = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[PAPER…]", help="Papers, e.g. geometry; all by default.", autocompletion=complete.papers),
+]
 
+
+def list_experiments(papers: Papers = None, as_json: Json = False, store: StoreOption = None) -> None:
+    """The catalog: id, claim, cost, paper by paper."""
+    from latebloom.catalog import PAPERS, select
+
+    for paper in papers or []:
+        if paper.rstrip("/") not in PAPERS:
+            raise unknown_name("paper", paper, PAPERS)
+    entries = select(papers or [])
     if as_json:
-        print_json([_row(entry) for entry in ENTRIES.values()])
+        print_json([_row(entry) for entry in entries])
         return
-    from rich.table import Table
-
-    table = Table("id", "claim", "seconds", box=None, pad_edge=False)
-    for entry in ENTRIES.values():
-        table.add_row(entry.id, entry.summary, f"{entry.seconds:g}")
-    console().print(table)
+    for number, paper in enumerate(dict.fromkeys(entry.paper for entry in entries)):
+        print_text("\n" * bool(number) + PAPERS[paper])
+        own = [entry for entry in entries if entry.paper == paper]
+        print_rows([("id", "claim", "cost"), *((entry.id, entry.summary, entry.cost()) for entry in own)], indent=2)
 
 
 def show(
-    experiment: Annotated[str, typer.Argument(metavar="ID", help="An id from `latebloom list`.")],
+    experiment: Annotated[
+        str, typer.Argument(metavar="ID", help="An id from `latebloom list`.", autocompletion=complete.entries)
+    ],
     as_json: Json = False,
     store: StoreOption = None,
 ) -> None:
@@ -38,38 +50,39 @@ def show(
     from latebloom import catalog
 
     if experiment in catalog.PAPERS:
-        raise InputError(f"{experiment!r} is a paper: see its entries with `latebloom list`, then show one of them")
+        raise InputError(f"{experiment!r} is a paper: `latebloom list {experiment}` has its entries, show one of them")
     entry = catalog.get(experiment)
     if as_json:
         print_json(_details(entry))
         return
     from latebloom.catalog.base import as_text
 
-    out = console()
-    out.print(f"{entry.id}  {entry.title}", style="bold", soft_wrap=True)
-    out.print(f"{entry.summary}\n{catalog.PAPERS[entry.paper]}: {entry.source}.", soft_wrap=True)
+    print_text(f"{entry.id}  {entry.title}\n{entry.summary}\n{catalog.PAPERS[entry.paper]}: {entry.source}.")
     larger = f"; with --full {entry.cost(full=True)}" if entry.full else ""
-    out.print(f"Cost: {entry.cost()}{larger}.", soft_wrap=True)
-    out.print(f"Seed {entry.settings.seed}: {entry.seed_reason}.", soft_wrap=True)
-    out.print("\nSettings, each changed by --set NAME=VALUE:")
+    print_text(f"Cost: {entry.cost()}{larger}.\nSeed {entry.settings.seed}: {entry.seed_reason}.")
+    print_text("\nSettings, each changed by --set NAME=VALUE:")
     for one in entry.settings_json():
         full = f" (with --full {as_text(one['full'])})" if "full" in one else ""
-        out.print(f"  {one['name']:<20} {as_text(one['default'])}{full}  {one['note']}".rstrip(), soft_wrap=True)
+        allowed = f"  [{one['allowed']}]" if one["allowed"] else ""
+        print_text(f"  {one['name']:<20} {as_text(one['default'])}{full}  {one['note']}{allowed}".rstrip(), hanging=24)
     for note in entry.notes:
-        out.print(f"\n{note}", soft_wrap=True)
-    out.print("\nClaims:")
+        print_text(f"\n{note}")
+    print_text("\nClaims:")
     for claim in entry.claims:
         verdict = "fails as printed" if claim.fails and claim.kind == "printed" else claim.verdict(claim.documented)
         share = "" if claim.rate == 1 else f", in at least {claim.rate:.0%} of draws"
         whose = "" if claim.kind == "printed" else f"{claim.kind}; "
-        out.print(f"  {claim.id} ({whose}{verdict}{share}): {claim.text}", soft_wrap=True)
-        out.print(f"      {claim.source}; expected: {claim.expected}", soft_wrap=True)
+        print_text(f"{claim.id} ({whose}{verdict}{share}): {claim.text}", indent=2, hanging=4)
+        print_text(f"{claim.source}; expected: {claim.expected}", indent=6)
         if claim.full is not None:
-            out.print(f"      with --full: {claim.of('full').expected}", soft_wrap=True)
+            print_text(f"with --full: {claim.of('full').expected}", indent=6)
 
 
 def coverage(
-    document: Annotated[str | None, typer.Argument(metavar="[PAPER]", help="One document; all by default.")] = None,
+    document: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER]", help="One document; all by default.", autocompletion=complete.documents),
+    ] = None,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> None:
@@ -81,20 +94,18 @@ def coverage(
     if as_json:
         print_json([register.to_json() for register in chosen])
         return
-    from rich.table import Table
-
-    out, states = console(), statements.STATES
-    table = Table("document", "statements", *states, "checked of the checkable", box=None, pad_edge=False)
-    for register in chosen:
-        counts = [str(register.counts[state]) for state in states]
-        table.add_row(register.document, str(len(register.statements)), *counts, f"{register.share:.0%}")
-    out.print(table)
+    states = statements.STATES
+    rows = [
+        (one.document, str(len(one.statements)), *(str(one.counts[state]) for state in states), f"{one.share:.0%}")
+        for one in chosen
+    ]
+    print_rows([("document", "statements", *states, "checked of the checkable"), *rows])
     for register in chosen if document else ():
         for one in register.statements:
             reason = f" ({one.reason})" if one.reason else ""
-            out.print(f"\n{one.place}: {one.text}\n  {one.state}{reason}", soft_wrap=True)
+            print_text(f"\n{one.place}: {one.text}\n  {one.state}{reason}")
             for claim in one.claims:
-                out.print(f"    {'/'.join(register.named(claim))}", soft_wrap=True)
+                print_text("/".join(register.named(claim)), indent=4)
 
 
 def _row(entry: Entry) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from latebloom.core.tables import width_of
+from latebloom.errors import InputError, check_count
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,6 +22,26 @@ StoreOption = Annotated[
     Path | None,
     typer.Option("--store", metavar="DIR", help="Where results are kept (default: your data folder)."),
 ]
+
+
+def whole(text: str) -> int:
+    """A count as one types it: `1000000`, `1_000_000`, `1e6`.
+
+    >>> whole("1e6"), whole("250000")
+    (1000000, 250000)
+    """
+    try:
+        number: Any = int(text) if text.strip().isdigit() else float(text)
+        return check_count("the number", number, least=0)
+    except (InputError, ValueError, OverflowError):
+        raise typer.BadParameter(f"{text!r} is not a whole number from 0 on: write e.g. 1000000 or 1e6") from None
+
+
+def refuse_together(**given: Any) -> None:
+    """Refuses options of which only one has an effect: `refuse_together(seed=3, seeds=None)` lets this one pass."""
+    names = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise InputError(f"{' and '.join(names)} exclude each other: give one of them")
 
 
 def open_store(path: Path | None) -> Store:
@@ -35,10 +58,10 @@ def print_json(document: Any) -> None:
 
 
 def console() -> Console:
-    """Where tables go: standard output, at its width, or wide enough for a pipe."""
+    """Where tables go: standard output, at its width; into a pipe nothing is wrapped."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 140)
+    return Console(highlight=False, markup=False, width=width_of(sys.stdout) or 10_000)
 
 
 def log(text: str) -> None:
@@ -56,31 +79,3 @@ def use_compile_cache() -> None:
     if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         jax.config.update("jax_compilation_cache_dir", str(user_cache_path("latebloom") / "jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
-
-
-def short(value: Any) -> str:
-    """A measured value for a table: four digits, lists abbreviated to their range."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, list | tuple):
-        none = sum(v is None for v in value)
-        return _short_list([v for v in value if v is not None]) + (
-            f", {none} none" if none < len(value) and none else ""
-        )
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {short(item)}" for key, item in value.items())
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _short_list(values: list[Any]) -> str:
-    if not values:
-        return "none"
-    if all(value == values[0] for value in values):
-        return short(values[0])
-    if len(values) <= 4 or not all(isinstance(v, int | float) for v in values):
-        return ", ".join(short(v) for v in values[:4]) + ("…" if len(values) > 4 else "")
-    return f"{short(min(values))} … {short(max(values))}"

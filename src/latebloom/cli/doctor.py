@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from latebloom.cli.common import Json, StoreOption, open_store, print_json
@@ -53,6 +52,8 @@ def examine(store) -> dict[str, Any]:
 
 
 def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # a fifth of the time of `latebloom --help`
+
     try:
         return version(name)
     except PackageNotFoundError:

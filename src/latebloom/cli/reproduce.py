@@ -7,18 +7,42 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, console, log, open_store, print_json, short, use_compile_cache
+from latebloom.cli import complete
+from latebloom.cli.common import (
+    Json,
+    StoreOption,
+    console,
+    log,
+    open_store,
+    print_json,
+    refuse_together,
+    use_compile_cache,
+    whole,
+)
+from latebloom.core.tables import print_rows, short
 from latebloom.errors import InputError
 
 if TYPE_CHECKING:
     from latebloom.catalog.controls import Turned
     from latebloom.catalog.reproduction import Report, Verdict
 
-Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids from `latebloom list`, or a paper: beyond-l2.")]
-SomeIds = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="Ids or papers; everything by default.")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Another draw than the entry's own.")]
+Ids = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ID…",
+        help="Ids from `latebloom list`, or a paper: beyond-l2.",
+        autocompletion=complete.entries_and_papers,
+    ),
+]
+SomeIds = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ID…]", help="Ids or papers; everything by default.", autocompletion=complete.entries_and_papers
+    ),
+]
+Seed = Annotated[int | None, typer.Option("--seed", parser=whole, help="Another draw than the entry's own.")]
 Seeds = Annotated[
-    int | None, typer.Option("--seeds", min=1, help="Repeat over this many draws, from 0 on, and report rates.")
+    int | None, typer.Option("--seeds", parser=whole, help="Repeat over this many draws, from 0 on, and report rates.")
 ]
 Full = Annotated[bool, typer.Option("--full", help="The paper's full size, where the everyday one is smaller.")]
 Given = Annotated[
@@ -27,6 +51,7 @@ Given = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="Change a setting of the entry, e.g. learning_rate=0.05; `latebloom show ID` lists them.",
+        autocompletion=complete.settings,
     ),
 ]
 Controls = Annotated[
@@ -46,9 +71,13 @@ def reproduce(
     store: StoreOption = None,
 ) -> int:
     """Reproduce figures: run what is missing, check the claims, draw."""
-    if seed is not None and seeds is not None:
-        raise InputError(f"--seed {seed} and --seeds {seeds} exclude each other: give one of them")
-    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, given=_settings(given or []), out=out)
+    changes = _settings(given or [])
+    refuse_together(seed=seed, seeds=seeds)
+    if "seed" in changes:
+        refuse_together(**{"set seed": changes["seed"], "seed": seed, "seeds": seeds})
+    if seeds == 0:
+        raise InputError("--seeds 0 asks for no draw at all: give at least 1")
+    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, given=changes, out=out)
     return _finish(reports, as_json)
 
 
@@ -80,6 +109,8 @@ def _reports(
     from latebloom import catalog
 
     chosen = catalog.select(names)
+    if full and names and not any(entry.full for entry in chosen):
+        raise InputError(f"--full changes nothing here: {', '.join(names)} runs at the paper's size as it is")
     for entry in chosen:
         entry.configured(given or {}, full=full)
     kept = open_store(store)
@@ -115,13 +146,9 @@ def _controls(names: list[str], store: Path | None, as_json: bool) -> int:
 
 
 def _print_turned(turned: list[Turned], share: float) -> None:
-    from rich.table import Table
-
-    table = Table("experiment", "claim", "turned by", "measured then", box=None, pad_edge=False)
-    for one in turned:
-        table.add_row(one.entry.id, one.claim.id, str(one.by or "NOTHING"), short(one.measured))
-    console().print(table)
-    console().print(f"\n{share:.1%} of {len(turned)} claims turn when the mechanism is broken", soft_wrap=True)
+    rows = [(one.entry.id, one.claim.id, str(one.by or "NOTHING"), short(one.measured)) for one in turned]
+    print_rows([("experiment", "claim", "turned by", "measured then"), *rows])
+    print(f"\n{share:.1%} of {len(turned)} claims turn when the mechanism is broken")
 
 
 def _settings(texts: list[str]) -> dict[str, str]:
@@ -161,7 +188,7 @@ def _print_claims(reports: list[Report]) -> None:
 def _verdict(verdict: Verdict) -> str:
     notes = [] if verdict.draws == 1 else [f"held in {verdict.held} of {verdict.of}"]
     if verdict.documented is None:
-        notes.append("not documented here")
+        notes.append("not at the documented settings")
     elif not verdict.as_documented:
         notes.append("NOT as documented")
     elif verdict.holds is False:

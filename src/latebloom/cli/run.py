@@ -6,23 +6,63 @@ from typing import Annotated, Any
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, log, open_store, print_json, use_compile_cache
+from latebloom.cli import complete
+from latebloom.cli.common import (
+    Json,
+    StoreOption,
+    log,
+    open_store,
+    print_json,
+    refuse_together,
+    use_compile_cache,
+    whole,
+)
+from latebloom.errors import InputError
 
-ProblemText = Annotated[str, typer.Argument(metavar="PROBLEM", help="E.g. 'sparse_recovery[measurements=40,seed=3]'.")]
-MethodText = Annotated[str, typer.Option("--method", help="E.g. 'gradient_descent[learning_rate=0.1]'.")]
-PenaltyText = Annotated[list[str] | None, typer.Option("--penalty", help="E.g. 'l1[strength=1e-5]'; repeat to add up.")]
-ProbeText = Annotated[list[str] | None, typer.Option("--probe", help="E.g. 'gradient_ratio'; repeat for more.")]
-Steps = Annotated[int | None, typer.Option("--steps", min=0, help="How many steps (default: 100,000).")]
+METHOD = "gradient_descent[learning_rate=0.1]"
+STEPS = 100_000
+ProblemText = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM",
+        help="E.g. 'sparse_recovery[measurements=40,seed=3]'; `latebloom problems` lists them.",
+        autocompletion=complete.problems,
+    ),
+]
+MethodText = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        help=f"E.g. 'adamw[0.001,weight_decay=1.0]' (default: {METHOD}); `latebloom methods` lists them.",
+        autocompletion=complete.methods,
+    ),
+]
+PenaltyText = Annotated[
+    list[str] | None,
+    typer.Option("--penalty", help="E.g. 'l1[strength=1e-5]'; repeat to add up.", autocompletion=complete.penalties),
+]
+ProbeText = Annotated[
+    list[str] | None,
+    typer.Option("--probe", help="E.g. 'gradient_ratio'; repeat for more.", autocompletion=complete.probes),
+]
+Steps = Annotated[
+    int | None, typer.Option("--steps", parser=whole, metavar="N", help="How many steps, e.g. 1e6 (default: 100,000).")
+]
 Time = Annotated[float | None, typer.Option("--time", help="Integrate the gradient flow to this time instead.")]
 SlowTime = Annotated[float | None, typer.Option("--slow-time", help="Integrate the limit λ → 0 to this slow time.")]
-StopAt = Annotated[str | None, typer.Option("--stop-at", help="Stop when 'memorised' or 'generalised'.")]
+StopAt = Annotated[
+    str | None,
+    typer.Option(
+        "--stop-at", help="Stop when 'memorised' or 'generalised'.", autocompletion=lambda: ["memorised", "generalised"]
+    ),
+]
 Memorised = Annotated[float, typer.Option("--memorised-at", help="Threshold on the train error.")]
 Generalised = Annotated[float, typer.Option("--generalised-at", help="Threshold on the test error.")]
 
 
 def run(
     problem: ProblemText,
-    method: MethodText = "gradient_descent[learning_rate=0.1]",
+    method: MethodText = None,
     penalty: PenaltyText = None,
     steps: Steps = None,
     time: Time = None,
@@ -35,6 +75,7 @@ def run(
     store: StoreOption = None,
 ) -> int:
     """Run one simulation of your own and keep it in the store."""
+    _check_one(method=method, steps=steps, time=time, slow_time=slow_time)
     use_compile_cache()
     import latebloom as lb
     from latebloom import methods, penalties, probes, problems
@@ -42,7 +83,6 @@ def run(
     from latebloom.core.record import parse
     from latebloom.engine.storage import require_complete
 
-    _check_one(steps=steps, time=time, slow_time=slow_time)
     terms: Any = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
     common: Any = {
         "problem": parse(problem, problems.TABLE, "problem"),
@@ -58,8 +98,8 @@ def run(
     elif time is not None:
         job = lb.FlowJob(**common, time=time)
     else:
-        how: Any = parse(method, methods.TABLE, "method")
-        job = lb.TrainJob(method=how, **common, steps=100_000 if steps is None else steps)
+        how: Any = parse(method or METHOD, methods.TABLE, "method")
+        job = lb.TrainJob(method=how, **common, steps=STEPS if steps is None else steps)
     result = lb.run(job, store=open_store(store))
     require_complete([result])
     if as_json:
@@ -70,9 +110,9 @@ def run(
     return 1 if result.outcome.failed else 0
 
 
-def _check_one(**budgets: float | None) -> None:
-    from latebloom.errors import InputError
-
-    given = [f"--{name.replace('_', '-')}" for name, value in budgets.items() if value is not None]
-    if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are different ways of running: give one of them")
+def _check_one(*, method: str | None, steps: int | None, time: float | None, slow_time: float | None) -> None:
+    """Refuses what would be ignored: a second budget, and a method where a flow has no steps."""
+    refuse_together(steps=steps, time=time, slow_time=slow_time)
+    for flow, moment in {"--time": time, "--slow-time": slow_time}.items():
+        if moment is not None and method is not None:
+            raise InputError(f"{flow} integrates a flow, which makes no steps: leave --method out, or give --steps")

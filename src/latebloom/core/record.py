@@ -44,6 +44,10 @@ jax.config.update("jax_enable_x64", True)
 class RecordMeta(ModuleMeta):
     """Shows the constructor as its parameters are declared: `inspect.signature(L1)` is `(strength)`."""
 
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        other = cls.instead(*args, **kwargs) if args or kwargs else None  # type: ignore[attr-defined]
+        return super().__call__(*args, **kwargs) if other is None else other
+
     @property
     def __signature__(cls) -> inspect.Signature:
         return fields.signature(cls) if cls.__init__ is Record.__init__ else super().__signature__
@@ -54,6 +58,13 @@ class Record(eqx.Module, metaclass=RecordMeta):
 
     A class declares its fields and, if something follows from them, has a `derive`; none needs an `__init__`.
     """
+
+    example = ""  # its text with values for what has to be given; empty: its name will do
+
+    @classmethod
+    def instead(cls, *args: Any, **kwargs: Any) -> Self | None:
+        """Another record that these arguments ask for, if they do."""
+        return None
 
     # Not dataclass's own with a __post_init__: that would take what is derived as arguments, could not be called as
     # `Sum(a, b)`, and equinox warns of every class of a user that still has an __init__.
@@ -278,6 +289,7 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     if name not in table:
         raise unknown_name(kind, name, table)
     cls = table[name]
+    _refuse_functions(cls)
     try:
         values = _arguments(cls, split(body, ","), kind)
     except CapabilityError:  # of a record inside
@@ -286,6 +298,18 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
         example = f"{name}[{','.join(f'{key}=…' for key in list(inspect.signature(cls).parameters)[:2])}]"
         raise InputError(f"cannot build {kind} {text!r}: {error}; write e.g. {example}") from None
     return cls.build(values)
+
+
+def _refuse_functions(cls: type[Record]) -> None:
+    """Refuses what is made of functions, which no text can hold."""
+    told = fields.describe(cls)
+    functions = [one.name for one in told if one.kind == "function" and one.default is dataclasses.MISSING]
+    if functions:
+        room, needed = cls.__module__.split(".")[1], [one.name for one in told if one.default is dataclasses.MISSING]
+        raise InputError(
+            f"{cls.name()} is made of a function of your own ({', '.join(functions)}), which no text can hold: "
+            f"build it in Python, lb.{room}.{cls.__name__}({', '.join(needed)})"
+        )
 
 
 def _arguments(cls: type[Record], parts: list[str], kind: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ NO_LOWER = 0.99  # a train error that ends above this share of a level is not be
 
 def learning_rate_of(method: AbstractMethod) -> float:
     """What turns steps into times; 1 for a method that has no such number."""
-    return float(getattr(method, "learning_rate", 1.0))
+    return float(getattr(method, "learning_rate", None) or 1.0)
 
 
 def largest_learning_rate(job: TrainJob) -> float:
@@ -50,6 +50,8 @@ def why_broken(job: TrainJob, step: int) -> str:
     rate, limit = learning_rate_of(job.method), largest_learning_rate(job)
     if rate > limit:
         return f"{_above(rate, limit)}; use e.g. {limit / 2:.2g}"
+    if getattr(job.method, "learning_rate", None) is None:
+        return "the steps are probably too large; try a tenth of the learning rate"
     return f"learning_rate={rate:g} is probably too large; try {rate / 10:g}"
 
 

@@ -89,7 +89,7 @@ class Milestone:
             return None
         when = self.first.step
         steps = when if self.clock == "step" else when / learning_rate if learning_rate else None
-        times = when if self.clock == "time" else when * (learning_rate or 1.0)
+        times = when if self.clock == "time" else when * learning_rate if learning_rate else None
         slow = {"step": None, "time": None, "slow_time": when}
         logs = {"step": steps, "time": _exponential(self.log_time), "log_time": self.log_time}
         plain = {"step": steps, "time": times} if self.log_time is None else logs

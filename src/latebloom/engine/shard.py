@@ -275,7 +275,8 @@ def assemble(job: TrainJob, result: LaneResult, seconds: float) -> Run:
         found = [milestones.with_log_time(one, columns["step"], columns["log_time"]) for one in found]
     sharp = milestones.sharpness(columns["step"], columns["test_error"], found[0], found[1])
     measured = job.problem.has_test
-    rate = None if "log_time" in columns else learning_rate_of(job.method)  # what turns steps into times, if anything
+    own_time = result.rows and clocks.keys() & result.rows[0].keys() - {"step"}  # kept by the method, by no one rate
+    rate = None if own_time else learning_rate_of(job.method)  # what turns steps into times, if anything
     return Run(
         configuration=job.configuration(),
         columns=columns,
@@ -290,7 +291,7 @@ def _clocks(columns: Rows, job: TrainJob) -> Rows:
     steps = columns["step"]
     if "log_time" in columns:  # the method's own; its exponential overflows
         return {"step": steps, "log_time": columns["log_time"]}
-    clocks = {"step": steps, "time": steps * learning_rate_of(job.method)}
+    clocks = {"step": steps, "time": columns.get("time", steps * learning_rate_of(job.method))}
     if job.penalty is not None and len(job.penalty.strengths) == 1:
         clocks["slow_time"] = clocks["time"] * job.penalty.strengths[0]
     return clocks

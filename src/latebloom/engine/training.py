@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax.numpy as jnp
 
-from latebloom.core.fields import count, record_of
+from latebloom.core.fields import count, own
 from latebloom.core.precision import in_precision
 from latebloom.core.record import parse
 from latebloom.engine.batch import AbstractBatch
@@ -28,11 +28,14 @@ from latebloom.engine.record_times import PER_DECADE
 from latebloom.engine.shard import shards
 from latebloom.engine.storage import run
 from latebloom.methods import TABLE, AbstractMethod
+from latebloom.methods.optax import as_method
 from latebloom.penalties import AbstractPenalty
 from latebloom.probes import AbstractProbe, TestError, TrainError
 from latebloom.problems import AbstractProblem
 
 if TYPE_CHECKING:
+    from optax import GradientTransformation
+
     from latebloom.engine.run import Run
     from latebloom.engine.storage import Place
 
@@ -45,9 +48,7 @@ class TrainJob(AbstractJob):
     clock: ClassVar[str] = "step"
 
     problem: AbstractProblem = the_problem()
-    method: AbstractMethod = record_of(
-        AbstractMethod, "method must be a method record, not {kind}", note="how one step is made"
-    )
+    method: AbstractMethod = own(as_method, kind="record", base=AbstractMethod, note="how one step is made")
     penalty: AbstractPenalty | None = a_penalty()
     _: KW_ONLY
     steps: int = count(least=0, most=2**62, note="how many at most")
@@ -103,7 +104,7 @@ class TrainJob(AbstractJob):
 
 def train(
     problem: AbstractProblem,
-    method: AbstractMethod,
+    method: AbstractMethod | GradientTransformation,
     penalty: AbstractPenalty | None = None,
     *,
     steps: int,
@@ -118,6 +119,7 @@ def train(
 ) -> Run:
     """Makes `steps` steps of `method` on `problem` with `penalty`, and returns what happened.
 
+    - `method`: one of ours (`lb.methods`), or an optimiser of optax as it is.
     - `steps`: how many at most. A budget, not an event.
     - `weight_decay`: λ is short for the penalty `L2(λ)`, the gradient term `λ w`.
     - `stop_at`: "memorised" or "generalised" ends the run at the first record at which that has happened.
@@ -137,7 +139,7 @@ def train(
     """
     job = TrainJob(
         problem,
-        method,
+        method,  # type: ignore[arg-type]  # what is no record becomes one
         preferred(weight_decay, penalty),
         steps=steps,
         stop_at=stop_at,

@@ -16,6 +16,7 @@ class AcceleratedProximalGradient(AbstractMethod):
     Source: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm", 2009.
     """
 
+    example = "accelerated_proximal_gradient[0.1]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from typing import Any
 
@@ -21,6 +22,19 @@ class AbstractMethod(Record):
 
     `problem` and `penalty` are Any in `init` and `step`: what a method needs of them, its `check` has asked for.
     """
+
+    tried_on = "sparse_recovery --penalty 'l1[1e-5]'"  # what `latebloom methods` shows it with
+
+    @classmethod
+    def instead(cls, *args: Any, **kwargs: Any) -> Any:
+        """With a function for the learning rate it is the method under that schedule."""
+        given = inspect.signature(cls).bind_partial(*args, **kwargs).arguments
+        schedule = given.get("learning_rate")
+        if not callable(schedule):
+            return None
+        from latebloom.methods.scheduled import Scheduled
+
+        return Scheduled(cls.build(given.pop("options", {}) | given | {"learning_rate": 1.0}), schedule)
 
     @abstractmethod
     def init(self, problem: Any, penalty: Any, params: Params) -> State:

@@ -17,6 +17,7 @@ class GradientDescent(AbstractMethod):
     GradientDescent(learning_rate=0.1)
     """
 
+    example = "gradient_descent[0.1]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def init(self, problem, penalty, params):

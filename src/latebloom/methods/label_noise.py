@@ -29,6 +29,7 @@ class LabelNoise(AbstractMethod):
     LabelNoise(learning_rate=0.001, noise=1, batch='one', seed=4)
     """
 
+    example = "label_noise[0.001,noise=0.1]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
     noise: float = fields.number(default=1.0, least=0, note="σ, the standard deviation of the noise on a label")
     _: KW_ONLY

@@ -32,6 +32,8 @@ class LogLossDescent(AbstractMethod):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Appendix B.1.
     """
 
+    example = "log_loss_descent[0.03]"
+    tried_on = "'diagonal_classifier[sparse_signs[dimension=500,samples=40]]'"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):

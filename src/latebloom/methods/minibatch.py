@@ -10,9 +10,17 @@ import jax.numpy as jnp
 from latebloom.core import fields
 from latebloom.errors import CapabilityError, InputError
 from latebloom.methods.base import AbstractMethod
+from latebloom.methods.optax import as_method
 from latebloom.problems.rows import OnRows, require_rows
 
 NOT_A_METHOD = "Minibatch wraps a method, not {value}: Minibatch(GradientDescent(0.1), 32)"
+
+
+def _wrapped(what: str, value: Any) -> AbstractMethod:
+    try:
+        return as_method(what, value)
+    except InputError:
+        raise InputError(NOT_A_METHOD.format(value=repr(value))) from None
 
 
 class Minibatch(AbstractMethod):
@@ -31,7 +39,9 @@ class Minibatch(AbstractMethod):
     out of 3,763 rows, counting minibatches gives the printed times.
     """
 
-    method: AbstractMethod = fields.record_of(AbstractMethod, NOT_A_METHOD, note="makes the steps")
+    example = "minibatch[adam[0.001],32]"
+    tried_on = "teacher_student"
+    method: AbstractMethod = fields.own(_wrapped, kind="record", base=AbstractMethod, note="makes the steps")
     size: int = fields.count(static=True, note="the rows of a minibatch")
     seed: int = fields.seed(default=0, kw_only=True, note="draws the order of the rows")
 

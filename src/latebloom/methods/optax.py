@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 from latebloom.core import fields
 from latebloom.errors import InputError, check_number, unknown_name
 from latebloom.methods.base import AbstractMethod
-from latebloom.methods.gradient_descent import total_gradient
+from latebloom.methods.optimiser import AbstractOptimiser
 
 if TYPE_CHECKING:
     import optax
@@ -38,28 +39,44 @@ def optimiser_names() -> tuple[str, ...]:
     return tuple(name for name, given in first.items() if given == "learning_rate" and not name.startswith(hidden))
 
 
-class Optax(AbstractMethod):
+class Optax(AbstractOptimiser):
     """An optimiser of optax, by name, on `∇F + H`; every numeric option can change without compiling.
 
     Two kinds of weight decay have two names. *Coupled* decay is the penalty `L2`: its gradient goes through the
     optimiser together with the loss's, as in PyTorch's `Adam(weight_decay=…)`. *Decoupled* decay is the option
     `weight_decay` of `Optax("adamw", …)`: beside the step, `w` shrinks by `learning_rate · weight_decay · w`.
 
-    A transformation of your own works too: `Optax(transformation, learning_rate=…)`, where the
-    learning rate only drives the clock `time`. Functions are compared by identity: reuse the object.
+    A transformation of your own works too, `lb.train(problem, optax.chain(…), steps=…)`, which is short for
+    `Optax(transformation)`; a `learning_rate` beside it only drives the clock `time`, which else counts steps.
+    Functions are compared by identity: reuse the object. A `name` stands for it in the store, so that another process
+    finds the run: give another name to another transformation.
 
     >>> Optax("adam", learning_rate=1e-3, b1=0.8).text
     'optax[optimiser=adam,learning_rate=0.001,b1=0.8]'
     """
 
+    example = "optax[lion,learning_rate=0.001,b1=0.8]"
+
     optimiser: Any = fields.own(static=True, note="an optimiser of optax, by name, or a transformation of yours")
-    learning_rate: float = fields.number(above=0, note="η, the size of a step")
-    numbers: dict[str, float] = fields.options(alias="options", note="options of the optimiser, as optax names them")
+    learning_rate: float | None = fields.number(default=None, above=0, note="η, the size of a step")
+    known_as: str | None = fields.text(
+        default=None, alias="name", static=True, kw_only=True, note="stands for a transformation of yours in the store"
+    )
+    numbers: dict[str, float] = fields.options(  # type: ignore[misc]
+        alias="options", note="options of the optimiser, as optax names them"
+    )
     switches: tuple[tuple[str, Any], ...] = fields.derived(static=True)  # those that are no numbers
 
     if TYPE_CHECKING:
 
-        def __init__(self, optimiser: str | optax.GradientTransformation, learning_rate: float, **options: Any): ...
+        def __init__(
+            self,
+            optimiser: str | optax.GradientTransformation,
+            learning_rate: float | Callable[[Any], Any] | None = None,
+            *,
+            name: str | None = None,
+            **options: Any,
+        ): ...
 
     def derive(self):
         given: dict[str, Any] = self.numbers
@@ -67,34 +84,41 @@ class Optax(AbstractMethod):
         switches = {key: value for key, value in given.items() if key not in numbers}
         if isinstance(self.optimiser, str):
             _check_options(self.optimiser, given)
+            if self.learning_rate is None:
+                raise InputError(f"{self.optimiser} needs a learning rate: Optax({self.optimiser!r}, learning_rate=…)")
+            if self.known_as is not None:
+                raise InputError(f"{self.optimiser!r} is its own name: leave name={self.known_as!r} out")
             try_options(self.optimiser, self.learning_rate, numbers, switches)
         else:
             _check_transformation(self.optimiser, given)
         return {"numbers": numbers, "switches": tuple(switches.items())}
 
     def parameters(self) -> dict[str, Any]:
-        named = {"optimiser": self.optimiser, "learning_rate": self.learning_rate}
-        return named | self.numbers | dict(self.switches)
+        named = {"optimiser": self.optimiser, "learning_rate": self.learning_rate, "name": self.known_as}
+        given = {key: value for key, value in named.items() if value is not None}
+        return given | self.numbers | dict(self.switches)
 
     def identity(self) -> dict[str, Any]:
-        return self.parameters()
+        """A transformation by the name that stands for it, or by its numbers in this process."""
+        hidden = {"optimiser"} if self.known_as is not None else set()
+        return {key: value for key, value in self.parameters().items() if key not in hidden}
 
-    def _transformation(self) -> optax.GradientTransformation:
+    def transformation(self) -> optax.GradientTransformation:
         if not isinstance(self.optimiser, str):
             return self.optimiser
         import optax
 
         return getattr(optax, self.optimiser)(self.learning_rate, **self.numbers, **dict(self.switches))
 
-    def init(self, problem, penalty, params):
-        return self._transformation().init(params)
 
-    def step(self, problem, penalty, params, state):
-        import optax
-
-        slope = total_gradient(problem, penalty, params)
-        updates, state = self._transformation().update(slope, state, params)
-        return optax.apply_updates(params, updates), state
+def as_method(what: str, value: Any) -> AbstractMethod:
+    """A method as it is, and a transformation of optax as the method that it is."""
+    if isinstance(value, AbstractMethod):
+        return value
+    if isinstance(value, tuple) and callable(getattr(value, "update", None)):
+        return Optax(value)  # type: ignore[arg-type]
+    typed = "lb.Adam(1e-3), lb.GradientDescent(0.1) or an optimiser of optax"
+    raise InputError(f"{what} must be a method, not {type(value).__name__}: e.g. {typed}")
 
 
 def _check_transformation(transformation: Any, options: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ class ProjectedSubgradient(AbstractMethod):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Appendices D.1 and D.2.
     """
 
+    example = "projected_subgradient[0.01]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):

@@ -14,6 +14,7 @@ class ProximalGradient(AbstractMethod):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Appendix D.1.
     """
 
+    example = "proximal_gradient[0.1]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
     def check(self, problem, penalty):

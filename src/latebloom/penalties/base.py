@@ -15,6 +15,8 @@ from latebloom.errors import CapabilityError
 class AbstractPenalty(Record):
     """`strength · h(w)`, summed over the arrays of a parameter pytree."""
 
+    tried_on = "sparse_recovery"  # what `latebloom penalties` shows it with
+
     @abstractmethod
     def value(self, params) -> jax.Array:
         """The penalty at `params`, strength included."""

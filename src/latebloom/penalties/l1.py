@@ -17,6 +17,7 @@ class L1(AbstractPenalty):
     [1.5, -0.0]
     """
 
+    example = "l1[1e-5]"
     strength: float = fields.number(least=0, note="β, what |w|_1 is multiplied by")
 
     def value(self, params):

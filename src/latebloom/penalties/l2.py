@@ -19,6 +19,7 @@ class L2(AbstractPenalty):
     [1.0]
     """
 
+    example = "l2[1e-3]"
     strength: float = fields.number(least=0, note="λ, the weight decay")
 
     def value(self, params):

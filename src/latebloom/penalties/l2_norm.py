@@ -17,6 +17,7 @@ class L2Norm(AbstractPenalty):
     [2.4000000000000004, 3.2]
     """
 
+    example = "l2_norm[1e-3]"
     strength: float = fields.number(least=0, note="β, what the norms are multiplied by")
 
     def value(self, params):

@@ -24,6 +24,7 @@ class Lp(AbstractPenalty):
     [0.0]
     """
 
+    example = "lp[strength=1e-5,p=0.5]"
     strength: float = fields.number(least=0, note="β, what the sum is multiplied by")
     p: float = fields.number(default=0.5, above=0, below=1, note="the power")
 

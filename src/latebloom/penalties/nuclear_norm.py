@@ -36,6 +36,8 @@ class NuclearNorm(AbstractPenalty):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Section 3.2 and Appendix C.6.
     """
 
+    example = "nuclear_norm[1e-4]"
+    tried_on = "matrix_completion"
     strength: float = fields.number(least=0, note="β, what |A|_* is multiplied by")
 
     def check(self, params):

@@ -24,6 +24,8 @@ class OnParts(AbstractPenalty):
     0.30000000000000004
     """
 
+    example = "on_parts[l2[1e-3],second]"
+    tried_on = "'modular_net[modulus=7,width=24]'"
     penalty: AbstractPenalty = fields.record_of(AbstractPenalty, NOT_A_PENALTY, note="what acts on the parts")
     parts: tuple[str, ...] = fields.rest(fields.text(), static=True, note="the names of the parts")
 

@@ -26,6 +26,7 @@ class Sum(AbstractPenalty):
     'sum[terms=(l1[strength=1e-05] l2[strength=0.001])]'
     """
 
+    example = "sum[l1[1e-5],l2[1e-3]]"
     terms: tuple[AbstractPenalty, ...] = fields.rest(
         fields.record_of(AbstractPenalty, "a Sum adds penalties, not {value}: write e.g. L1(1e-5) + L2(1e-3)"),
         note="the penalties to add, two or more",

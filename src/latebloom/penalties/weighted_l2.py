@@ -23,6 +23,8 @@ class WeightedL2(AbstractPenalty):
     [1.0, 3.0]
     """
 
+    example = "weighted_l2[1e-3,(1 4)]"
+    tried_on = "'linear_regression[((1 1)),(2),truth=(1 1)]'"
     strength: float = fields.number(least=0, note="λ, the weight decay where a weight is 1")
     weights: jax.Array | Any = fields.array(note="a factor of the strength for every parameter")
 

@@ -13,6 +13,8 @@ from latebloom.problems.networks.embedding_mlp import EmbeddingMLP
 class TrainAccuracy(AbstractProbe):
     """The share of training rows whose largest score is at the right class."""
 
+    tried_on = "'modular_net[modulus=7,width=24]'"
+
     def check(self, problem, penalty):
         require_labelled(problem, "TrainAccuracy")
 
@@ -23,6 +25,7 @@ class TrainAccuracy(AbstractProbe):
 class TestAccuracy(AbstractProbe):
     """The share of test rows whose largest score is at the right class."""
 
+    tried_on = "'modular_net[modulus=7,width=24]'"
     __test__ = False  # the name is the field's, pytest must not collect it
 
     def check(self, problem, penalty):
@@ -37,6 +40,8 @@ class UnmirroredAccuracy(AbstractProbe):
 
     A network that is symmetric in a and b knows the others already.
     """
+
+    tried_on = "'embedding_mlp[modulus=7,width=8]'"
 
     def check(self, problem, penalty):
         if not isinstance(problem, EmbeddingMLP):

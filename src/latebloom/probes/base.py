@@ -17,6 +17,8 @@ from latebloom.problems import AbstractProblem
 class AbstractProbe(Record):
     """One column of a run (or one matrix, for a vector)."""
 
+    tried_on = "sparse_recovery"  # what `latebloom probes` shows it with
+
     @property
     def column(self) -> str:
         """The name of the column."""

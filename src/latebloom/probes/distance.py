@@ -16,6 +16,8 @@ from latebloom.problems.base import relative_norm
 class DistanceTo(AbstractProbe):
     """`|a - point|_2 / |point|_2` for the measured array `a`: column `distance_to_<label>`."""
 
+    example = "distance_to[truth,(1 1)]"
+    tried_on = "'linear_regression[((1 1)),(2),truth=(1 1)]'"
     label: str = fields.text(static=True, note="what the column is called after")
     point: jax.Array | Any = fields.array(note="where theory says the phase ends, of the measured array's shape")
 

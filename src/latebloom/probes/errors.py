@@ -19,6 +19,8 @@ class TrainLoss(AbstractProbe):
 class TrainLogLoss(AbstractProbe):
     """`log F`, also where F is below every float: column `train_log_loss`."""
 
+    tried_on = "'diagonal_classifier[sparse_signs[dimension=500,samples=40]]'"
+
     def check(self, problem, penalty):
         require_log_loss(problem, "TrainLogLoss")
 
@@ -29,6 +31,7 @@ class TrainLogLoss(AbstractProbe):
 class TestLoss(AbstractProbe):
     """The mean of the training loss's terms over the test rows."""
 
+    tried_on = "'embedding_mlp[modulus=7,width=8]'"
     __test__ = False  # the name is the field's, pytest must not collect it
 
     def check(self, problem, penalty):
@@ -64,6 +67,7 @@ class TestR2(AbstractProbe):
     Column `test_r2`. A test error that has fallen by orders of magnitude can still be near that of a constant.
     """
 
+    tried_on = "'teacher_student[dimension=20,width=100,samples=20]'"
     __test__ = False  # the name is the field's, pytest must not collect it
 
     @property

@@ -17,6 +17,8 @@ class FillIn(AbstractProbe):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Corollary 3.11.
     """
 
+    tried_on = "matrix_completion"
+
     def check(self, problem, penalty):
         if not isinstance(problem, AbstractEntries):
             raise CapabilityError(

@@ -68,6 +68,7 @@ class AbstractFourierProbe(AbstractProbe):
     Of a part other than `first` the column says so: `fourier_norms_of_embedding`.
     """
 
+    tried_on = "'modular_net[modulus=7,width=24]'"
     part: str = fields.text(default="first", static=True, note="the name of the part that is an embedding")
 
     @property

@@ -27,6 +27,8 @@ class FunctionValues(AbstractProbe):
     Figures 3 and 4.
     """
 
+    example = "function_values[(-1 0 1)]"
+    tried_on = "relu_regression"
     points: jax.Array | Any = fields.array(ndim=1, note="where the function is looked at")
 
     def check(self, problem, penalty):
@@ -60,6 +62,7 @@ class Kinks(AbstractProbe):
     Section 5, Figure 3.
     """
 
+    tried_on = "relu_regression"
     tolerance: float = fields.number(default=0.05, least=0, note="the change of slope above which a kink counts")
     resolution: float = fields.number(default=0.02, least=0, note="the distance up to which bends are one kink")
 

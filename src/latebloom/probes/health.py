@@ -38,6 +38,7 @@ class SoftmaxCollapse(AbstractProbe):
     0.0
     """
 
+    tried_on = "'modular_classifier[modulus=7,width=24,train_share=0.8]'"
     rounded: bool = fields.flag(default=False, static=True, note="whether to count probabilities that round to one")
 
     @property
@@ -68,6 +69,7 @@ class ZeroSumDefect(AbstractProbe):
     True
     """
 
+    tried_on = "'modular_classifier[modulus=7,width=24,train_share=0.8]'"
     of: str = fields.choice(GRADIENTS, default="loss", static=True, what="gradient", note="what the gradient is of")
 
     def check(self, problem, penalty):

@@ -23,6 +23,7 @@ class NormalisedMargin(AbstractProbe):
     3.5
     """
 
+    tried_on = "'diagonal_classifier[sparse_signs[dimension=500,samples=40]]'"
     order: int = fields.count(default=2, most=2, static=True, note="p of the norm")
 
     @property
@@ -46,6 +47,8 @@ class DirectionCosine(AbstractProbe):
     0.6
     """
 
+    example = "direction_cosine[truth,(1 0)]"
+    tried_on = "'diagonal_classifier[labelled_points[((1 0) (-1 1)),(1 -1)]]'"
     label: str = fields.text(static=True, note="what the column is called after")
     vector: jax.Array | Any = fields.array(ndim=1, note="the effective weight to compare with")
 
@@ -83,6 +86,8 @@ class HomogeneousMargin(AbstractProbe):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", (R1) and Appendix B.1.
     """
 
+    tried_on = "'diagonal_classifier[sparse_signs[dimension=500,samples=40]]'"
+
     def check(self, problem, penalty):
         require_degree(problem, "HomogeneousMargin")
         margin_constraints(problem, "HomogeneousMargin")
@@ -108,6 +113,8 @@ class KKTAngle(AbstractProbe):
 
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", (R1), Theorem 3.5.
     """
+
+    tried_on = "'diagonal_classifier[sparse_signs[dimension=500,samples=40]]'"
 
     @classmethod
     def name(cls) -> str:

@@ -16,6 +16,8 @@ from latebloom.problems import require_matrix
 class _MatrixProbe(AbstractProbe):
     """A number that depends on the end-to-end matrix alone."""
 
+    tried_on = "matrix_completion"
+
     def check(self, problem, penalty):
         require_matrix(problem, type(self).__name__)
 
@@ -88,6 +90,8 @@ class LayerBalance(AbstractProbe):
 
     At most 1. Gradient flow keeps the difference constant without a penalty, and an l2 penalty takes it to zero.
     """
+
+    tried_on = "'matrix_completion[width=5]'"
 
     def check(self, problem, penalty):
         factors = require_matrix(problem, "LayerBalance").factors

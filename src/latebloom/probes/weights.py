@@ -29,6 +29,7 @@ class WeightNorm(AbstractProbe):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Figure 1 (bottom) and Appendix H.3.
     """
 
+    tried_on = "'embedding_mlp[modulus=7,width=8]'"
     kind: str = fields.choice(KINDS, default="l2", static=True, what="norm", note="which norm")
     part: str | None = fields.text(default=None, static=True, note="the name of one part; None for all matrices")
 

@@ -55,12 +55,17 @@ class LeastSquares(AbstractLeastSquares):
     2.0
     """
 
+    example = "lb.problems.LeastSquares(lambda w: jnp.array([w.sum() - 2.0]), jnp.array([-1.0, 1.0]))"
     function: Callable[[Params], jax.Array] = fields.own(
-        check_function, alias="residuals", static=True, note="r, a vector, from the parameters"
+        check_function, kind="function", alias="residuals", static=True, note="r, a vector, from the parameters"
     )
     start: Params = fields.own(check_start, alias="init", note="the parameters training starts from")
     test: Callable[[Params], jax.Array] | None = fields.own(
-        check_function, default=None, static=True, note="a number that falls when the model generalises"
+        check_function,
+        kind="function",
+        default=None,
+        static=True,
+        note="a number that falls when the model generalises",
     )
     _: KW_ONLY
     label: str = fields.text(default="user", static=True, note="what it is called")

@@ -54,6 +54,7 @@ class OnRows(AbstractProblem):
     True
     """
 
+    example = "on_rows[teacher_student[dimension=3,width=4,samples=8],(0 1 2)]"
     problem: AbstractRows | Any = fields.own(
         lambda _, problem: require_rows(problem, "OnRows"), kind="record", base=AbstractRows, note="what has the rows"
     )

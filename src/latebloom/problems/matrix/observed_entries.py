@@ -29,6 +29,7 @@ class ObservedEntries(AbstractEntries):
     ([[1.0, 2.0], [3.0, 0.0]], False)
     """
 
+    example = "observed_entries[(2 2),((0 0) (0 1) (1 0)),(1 2 2),truth=((1 2) (2 4))]"
     shape: tuple[int, int] | Any = fields.own(shape_field, kind="shape", static=True, note="rows and columns")
     # Given as positions and values, kept as two matrices: so the order in which entries are given plays no part.
     mask: jax.Array | Any = fields.own(alias="entries", note="pairs (row, column) from 0, or a Boolean mask")

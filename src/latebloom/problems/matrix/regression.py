@@ -23,6 +23,7 @@ class MatrixRegression(AbstractMatrix):
     ((2, 1), 2)
     """
 
+    example = "matrix_regression[(((1 0) (0 1)) ((0 1) (1 0))),(2 1)]"
     measurements: jax.Array | Any = fields.array(ndim=3, note="X_i, one matrix a measurement")
     targets: jax.Array | Any = fields.array(ndim=1, note="y")
     truth: jax.Array | Any = fields.array(default=None, ndim=2, kw_only=True, note="A*, if it is known")

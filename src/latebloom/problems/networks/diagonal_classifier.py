@@ -33,6 +33,7 @@ class DiagonalClassifier(AbstractProblem):
     Source: "Dichotomy of Early and Late Phase Implicit Biases Can Provably Induce Grokking", Eq. 4, Section 3.2.3.
     """
 
+    example = "diagonal_classifier[sparse_signs[dimension=500,samples=40],init_scale=0.3]"
     data: AbstractPoints = fields.own(
         lambda _, value: check_points(value), kind="record", base=AbstractPoints, note="the points and their labels"
     )

@@ -26,6 +26,7 @@ class LinearRegression(AbstractLinear):
     Array([-1.,  1.], dtype=float64)
     """
 
+    example = "linear_regression[((1 1)),(2),truth=(1 1)]"
     design: jax.Array | Any = fields.array(ndim=2, note="X, a row a measurement")
     targets: jax.Array | Any = fields.array(ndim=1, note="y")
     _: KW_ONLY

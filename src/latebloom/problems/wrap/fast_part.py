@@ -31,6 +31,7 @@ class FastPart(AbstractLabelled):
     Source: "The Geometry of Grokking", Section 5.3: the second part is "the fast learning component".
     """
 
+    example = "fast_part[modular_net[modulus=7,width=24],second,100]"
     problem: AbstractProblem = fields.record_of(AbstractProblem, NOT_A_PROBLEM, note="what is learned")
     part: str = fields.own(static=True, kind="text", note="the name of the part that is faster")
     speed: float = fields.number(above=0, note="κ, how many times as fast it is")

@@ -59,6 +59,7 @@ class Isolated(AbstractLabelled):
     Source: "The Geometry of Grokking", Theorem 5.1, Equations 10 to 21.
     """
 
+    example = "isolated[modular_net[modulus=7,width=24]]"
     problem: AbstractLinearInSecond | Any = fields.own(
         lambda _, problem: require_linear_in_second(problem, "Isolated"),
         kind="record",
