@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, console, log, open_store, print_json, short, use_compile_cache
+from latebloom.cli.common import Json, StoreOption, console, log, open_store, print_json, short
 from latebloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,7 +83,6 @@ def _reports(
     for entry in chosen:
         entry.configured(given or {}, full=full)
     kept = open_store(store)
-    use_compile_cache()
     from latebloom.catalog.reproduction import reproduce as reproduce_one
 
     reports = []
@@ -100,7 +99,6 @@ def _controls(names: list[str], store: Path | None, as_json: bool) -> int:
     from latebloom import catalog
 
     chosen, kept, turned = catalog.select(names), open_store(store), []
-    use_compile_cache()
     from latebloom.catalog.reproduction import turn
 
     for number, entry in enumerate(chosen, start=1):

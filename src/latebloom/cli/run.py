@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, log, open_store, print_json, use_compile_cache
+from latebloom.cli.common import Json, StoreOption, log, open_store, print_json
 
 ProblemText = Annotated[str, typer.Argument(metavar="PROBLEM", help="E.g. 'sparse_recovery[measurements=40,seed=3]'.")]
 MethodText = Annotated[str, typer.Option("--method", help="E.g. 'gradient_descent[learning_rate=0.1]'.")]
@@ -35,7 +35,6 @@ def run(
     store: StoreOption = None,
 ) -> int:
     """Run one simulation of your own and keep it in the store."""
-    use_compile_cache()
     import latebloom as lb
     from latebloom import methods, penalties, probes, problems
     from latebloom.catalog.reproduction import run_json
