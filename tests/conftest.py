@@ -14,6 +14,9 @@ import jax
 import pytest
 from hypothesis import HealthCheck, settings
 
+from latebloom.core.compile_cache import keep_programs
+from latebloom.core.programs import release_programs
+
 # No coin flips: the same examples on every machine, and no files left behind.
 settings.register_profile(
     "repeatable",
@@ -40,19 +43,20 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What one worker compiles the others need not, nor the processes that tests start.
+    """What one worker compiles the others need not, nor the processes that tests start; the user's cache is left alone.
 
     Two thirds of a test run are thousands of programs of 20 ms.
     """
-    if not hasattr(config, "cache"):  # -p no:cacheprovider
-        return
-    for name, value in {
-        "jax_compilation_cache_dir": str(config.cache.mkdir("jax")),  # type: ignore[union-attr]
-        "jax_persistent_cache_min_compile_time_secs": 0.0,
-        "jax_persistent_cache_min_entry_size_bytes": -1,
-    }.items():
-        jax.config.update(name, value)
-        os.environ[name.upper()] = str(value)
+    kept = hasattr(config, "cache")  # not with -p no:cacheprovider
+    os.environ["LATEBLOOM_CACHE"] = str(config.cache.mkdir("programs")) if kept else "off"  # type: ignore[union-attr]
+    keep_programs()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_programs() -> Iterator[None]:
+    """A worker that has compiled 20,000 programs would crash, in whatever it does next: no memory is left to map."""
+    yield
+    release_programs()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -67,15 +67,3 @@ def console() -> Console:
 def log(text: str) -> None:
     """A line for the user that is not part of the result."""
     print(text, file=sys.stderr)
-
-
-def use_compile_cache() -> None:
-    """Keeps compiled programs between commands, in the user's cache folder."""
-    import os
-
-    import jax
-    from platformdirs import user_cache_path
-
-    if not os.environ.get("JAX_COMPILATION_CACHE_DIR"):
-        jax.config.update("jax_compilation_cache_dir", str(user_cache_path("latebloom") / "jax"))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)

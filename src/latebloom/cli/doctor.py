@@ -1,19 +1,27 @@
-"""`latebloom doctor`: versions, devices, threads, store health."""
+"""`latebloom doctor`: versions, devices, threads, compiled programs, store health."""
 
 from __future__ import annotations
 
 import os
 import platform
-from typing import Any
+from typing import Annotated, Any
 
-from latebloom.cli.common import Json, StoreOption, open_store, print_json
+import typer
+
+from latebloom.cli.common import Json, StoreOption, log, open_store, print_json
+from latebloom.core.compile_cache import clear_cache, examine_cache
 
 PACKAGES = ("latebloom", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "scikit-learn", "matplotlib", "pyarrow")
 OPTIONAL = ("torch", "cvxpy")
 
 
-def doctor(as_json: Json = False, store: StoreOption = None) -> int:
-    """Versions, devices, threads, store health."""
+ClearCache = Annotated[bool, typer.Option("--clear-cache", help="First remove the compiled programs that are kept.")]
+
+
+def doctor(as_json: Json = False, store: StoreOption = None, clear: ClearCache = False) -> int:
+    """Versions, devices, threads, compiled programs, store health."""
+    if clear:
+        log(f"removed {clear_cache()} compiled programs")
     report = examine(open_store(store))
     if as_json:
         print_json(report)
@@ -45,6 +53,7 @@ def examine(store) -> dict[str, Any]:
             "devices": ", ".join(str(device) for device in jax.devices()),
             "precision": "float64" if jax.config.jax_enable_x64 else "float32",  # type: ignore[attr-defined]
         },
+        "compile_cache": examine_cache(),
         "store": health,
         "self_test": "a small run gives the right number" if exact else "a small run gives a WRONG number",
         "healthy": exact and bool(health["writable"]) and not health["damaged"],

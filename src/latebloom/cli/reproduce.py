@@ -16,7 +16,6 @@ from latebloom.cli.common import (
     open_store,
     print_json,
     refuse_together,
-    use_compile_cache,
     whole,
 )
 from latebloom.core.tables import print_rows, short
@@ -114,7 +113,6 @@ def _reports(
     for entry in chosen:
         entry.configured(given or {}, full=full)
     kept = open_store(store)
-    use_compile_cache()
     from latebloom.catalog.reproduction import reproduce as reproduce_one
 
     reports = []
@@ -131,7 +129,6 @@ def _controls(names: list[str], store: Path | None, as_json: bool) -> int:
     from latebloom import catalog
 
     chosen, kept, turned = catalog.select(names), open_store(store), []
-    use_compile_cache()
     from latebloom.catalog.reproduction import turn
 
     for number, entry in enumerate(chosen, start=1):

@@ -14,7 +14,6 @@ from latebloom.cli.common import (
     open_store,
     print_json,
     refuse_together,
-    use_compile_cache,
     whole,
 )
 from latebloom.errors import InputError
@@ -76,7 +75,6 @@ def run(
 ) -> int:
     """Run one simulation of your own and keep it in the store."""
     _check_one(method=method, steps=steps, time=time, slow_time=slow_time)
-    use_compile_cache()
     import latebloom as lb
     from latebloom import methods, penalties, probes, problems
     from latebloom.catalog.reproduction import run_json

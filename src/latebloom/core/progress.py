@@ -1,4 +1,4 @@
-"""A progress bar with the time left: on stderr, only on a terminal, only for what takes over two seconds."""
+"""A progress bar with the time taken and left: on stderr, only on a terminal, only for what takes over two seconds."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ class ProgressBar:
     def __enter__(self) -> ProgressBar:
         return self
 
-    def update(self, done: float) -> None:
-        """Moves the bar to `done`."""
+    def update(self, done: float, doing: str = "") -> None:
+        """Moves the bar to `done`; `doing` says what is being done where that is not the work itself."""
         if not self.enabled:
             return
         if self._bar is None and time.monotonic() - self._started > PATIENCE:
             self._open()
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=done)
+            self._bar.update(self._task, completed=done, description=f"{self.label}: {doing}" if doing else self.label)
 
     def _open(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import TimeRemainingColumn as Left
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), Left())
         self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
         self._bar.start()
         self._task = self._bar.add_task(self.label, total=self.total)

@@ -27,6 +27,7 @@ import numpy as np
 
 from latebloom.core import fields
 from latebloom.core.arrays import to_jax
+from latebloom.core.compile_cache import keep_programs
 from latebloom.core.reading import items, read_value, split
 from latebloom.errors import CapabilityError, InputError, unknown_name
 
@@ -69,6 +70,8 @@ class Record(eqx.Module, metaclass=RecordMeta):
     # Not dataclass's own with a __post_init__: that would take what is derived as arguments, could not be called as
     # `Sum(a, b)`, and equinox warns of every class of a user that still has an __init__.
     def __init__(self, *args: Any, **kwargs: Any):
+        if type(self).derive is not Record.derive:  # computing begins here: the others are made on import, too
+            keep_programs()
         declared = {fields.given_name(field): field for field in fields.parameters(type(self))}
         try:
             given = fields.signature(type(self)).bind(*args, **kwargs)

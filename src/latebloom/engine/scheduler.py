@@ -50,7 +50,7 @@ def schedule(
         pending: set[Any] = set(futures)
         while pending:
             over, pending = wait(pending, timeout=0.02)
-            bar.update(floor.done)
+            bar.update(floor.done, "compiling" if floor.compiling else "")
             if any(future.exception() for future in over):  # e.g. a full disk: the others need not go on
                 floor.cancel.set()
         for future in futures:
@@ -66,6 +66,7 @@ class Floor:
     emit: Emit
     cancel: threading.Event = field(default_factory=threading.Event)
     runs: dict[int, Run] = field(default_factory=dict)
+    compiling: set[int] = field(default_factory=set)  # the threads that are
 
     def __post_init__(self):
         self.waiting = deque(self.batches)
@@ -86,8 +87,12 @@ class Floor:
                 return
             with self.locks[batch.structure]:
                 if not (batch.begun or self.cancel.is_set()):
-                    with batch.working():
-                        batch.compile()
+                    self.compiling.add(threading.get_ident())
+                    try:
+                        with batch.working():
+                            batch.compile()
+                    finally:
+                        self.compiling.discard(threading.get_ident())
                     batch.begun = True
             over = False
             if not self.cancel.is_set():
