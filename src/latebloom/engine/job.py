@@ -44,6 +44,7 @@ class AbstractJob(ABC):
     kind: ClassVar[str]
     clock: ClassVar[str]  # what the run counts: one of its columns
     kinds: ClassVar[dict[str, type[AbstractJob]]] = {}
+    extends: ClassVar[str | None] = None  # the part of the budget of which more continues a finished run
 
     problem: AbstractProblem
     penalty: AbstractPenalty | None
@@ -98,6 +99,19 @@ class AbstractJob(ABC):
     def key(self) -> str:
         """The id under which the run is stored."""
         return run_key(self.configuration())
+
+    @cached_property
+    def lineage(self) -> str | None:
+        """What a run has in common with those that differ in length only; None if a longer one starts anew."""
+        if self.extends is None:
+            return None
+        budget = {name: value for name, value in self.budget().items() if name != self.extends}
+        return run_key(self.configuration() | {"budget": budget})
+
+    @property
+    def length(self) -> float:
+        """How far, of a job that can be extended."""
+        return getattr(self, str(self.extends))
 
     @property
     def portable(self) -> bool:

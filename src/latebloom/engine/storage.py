@@ -8,13 +8,13 @@ from os import PathLike
 from typing import Any, TypeVar, overload
 
 from latebloom.engine import run as run_module
-from latebloom.engine.batch import Rows
 from latebloom.engine.job import AbstractJob
+from latebloom.engine.keeping import Keeper, say_resumed
 from latebloom.engine.outcome import Ending
 from latebloom.engine.run import Run
 from latebloom.engine.scheduler import schedule
 from latebloom.errors import InputError, LatebloomError
-from latebloom.store import LiveRun, Store, StoredRun
+from latebloom.store import Store, StoredRun
 
 Place = Store | str | PathLike[str] | None
 K = TypeVar("K")
@@ -62,45 +62,39 @@ def run(jobs: Any, *, store: Place = None, workers: int | None = None, progress:
 
 
 def run_stored(
-    jobs: Sequence[AbstractJob], store: Store, *, label: str = "running", **options: Any
+    jobs: Sequence[AbstractJob], store: Store, *, label: str = "running", fresh: bool = False, **options: Any
 ) -> tuple[list[Run], int]:
-    """A run for every job, from the store where it is there; and how many were computed."""
+    """A run for every job, from the store where it is there; and how many were computed.
+
+    What was interrupted or killed goes on from where it was. With `fresh`, everything is computed anew and replaces
+    what is there.
+    """
     found: dict[str, Run] = {}
     missing: dict[str, AbstractJob] = {}
     for job in jobs:
         if job.key in found or job.key in missing:
             continue
         _require_portable(job)
-        stored = store.find(job.configuration())
+        stored = None if fresh else store.find(job.configuration())
         if stored is None:
             missing[job.key] = job
         else:
             found[job.key] = revive(stored)
-    found |= dict(zip(missing, _compute(list(missing.values()), store, label=label, **options), strict=True))
+    made = _compute(list(missing.values()), store, label=label, fresh=fresh, **options)
+    found |= dict(zip(missing, made, strict=True))
     return [found[job.key] for job in jobs], len(missing)
 
 
-def _compute(jobs: Sequence[AbstractJob], store: Store, **options: Any) -> list[Run]:
-    """Runs jobs and keeps every one of them, streaming the records to the store while they are made."""
-    live: dict[int, LiveRun] = {}
-
-    def stream(number: int) -> LiveRun:
-        if number not in live:
-            live[number] = store.begin(jobs[number].configuration())
-        return live[number]
-
-    def emit(number: int, rows: Rows) -> None:
-        stream(number).append(rows)
-
+def _compute(jobs: Sequence[AbstractJob], store: Store, *, fresh: bool, **options: Any) -> list[Run]:
+    """Runs jobs and keeps every one of them, in the store from its first record on."""
+    if not jobs:
+        return []
+    keeper = Keeper(jobs, store, fresh=fresh)
     try:
-        runs = schedule(jobs, emit=emit, **options)
-        for number, made in enumerate(runs):
-            if made.outcome.ending is not Ending.NOT_BEGUN:
-                stream(number).finish(*made.to_stored())
+        return schedule(jobs, listener=keeper, **options)
     finally:
-        for begun in live.values():
-            begun.close()
-    return runs
+        keeper.close()
+        say_resumed(keeper, jobs)
 
 
 class InterruptedWork(LatebloomError):

@@ -43,6 +43,7 @@ class TrainJob(AbstractJob):
 
     kind: ClassVar[str] = "train"
     clock: ClassVar[str] = "step"
+    extends: ClassVar[str | None] = "steps"
 
     problem: AbstractProblem = the_problem()
     method: AbstractMethod = record_of(
