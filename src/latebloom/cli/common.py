@@ -19,6 +19,9 @@ StoreOption = Annotated[
     Path | None,
     typer.Option("--store", metavar="DIR", help="Where results are kept (default: your data folder)."),
 ]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Compute anew, and replace what is stored, finished or interrupted.")
+]
 
 
 def open_store(path: Path | None) -> Store:

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, console, log, open_store, print_json, short, use_compile_cache
+from latebloom.cli.common import (
+    Fresh,
+    Json,
+    StoreOption,
+    console,
+    log,
+    open_store,
+    print_json,
+    short,
+    use_compile_cache,
+)
 from latebloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,13 +52,15 @@ def reproduce(
     full: Full = False,
     given: Given = None,
     out: Out = Path("out"),
+    fresh: Fresh = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
     """Reproduce figures: run what is missing, check the claims, draw."""
     if seed is not None and seeds is not None:
         raise InputError(f"--seed {seed} and --seeds {seeds} exclude each other: give one of them")
-    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, given=_settings(given or []), out=out)
+    settings = _settings(given or [])
+    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, given=settings, out=out, fresh=fresh)
     return _finish(reports, as_json)
 
 
@@ -56,6 +68,7 @@ def verify(
     experiments: SomeIds = None,
     full: Full = False,
     controls: Controls = False,
+    fresh: Fresh = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
@@ -63,8 +76,10 @@ def verify(
     if controls:
         if full:
             raise InputError("--controls and --full exclude each other: controls are run at the everyday size")
+        if fresh:
+            raise InputError("--controls and --fresh exclude each other: compute anew with verify --fresh first")
         return _controls(experiments or [], store, as_json)
-    return _finish(_reports(experiments or [], store, full=full), as_json, table_only=True)
+    return _finish(_reports(experiments or [], store, full=full, fresh=fresh), as_json, table_only=True)
 
 
 def _reports(
@@ -76,6 +91,7 @@ def _reports(
     full: bool = False,
     given: dict[str, str] | None = None,
     out: Path | None = None,
+    fresh: bool = False,
 ) -> list[Report]:
     from latebloom import catalog
 
@@ -87,11 +103,13 @@ def _reports(
     from latebloom.catalog.reproduction import reproduce as reproduce_one
 
     reports = []
+    renewed: set[str] | None = set() if fresh else None  # entries share runs: each is computed anew once
     for number, entry in enumerate(chosen, start=1):
         # One draw is the entry's own, which may have been chosen; several are a sample, and start at 0.
         draws = range(seeds) if seeds else () if seed is None else (seed,)
         log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} ({entry.cost(full=full)}; less from the store)")
-        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out, **(given or {})))
+        settings = given or {}
+        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out, renewed=renewed, **settings))
     return reports
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, log, open_store, print_json, use_compile_cache
+from latebloom.cli.common import Fresh, Json, StoreOption, log, open_store, print_json, use_compile_cache
 
 ProblemText = Annotated[str, typer.Argument(metavar="PROBLEM", help="E.g. 'sparse_recovery[measurements=40,seed=3]'.")]
 MethodText = Annotated[str, typer.Option("--method", help="E.g. 'gradient_descent[learning_rate=0.1]'.")]
@@ -31,16 +31,21 @@ def run(
     stop_at: StopAt = None,
     memorised_at: Memorised = 1e-3,
     generalised_at: Generalised = 1e-3,
+    fresh: Fresh = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
-    """Run one simulation of your own and keep it in the store."""
+    """Run one simulation of your own and keep it in the store.
+
+    One that was interrupted or killed goes on where it was. More --steps continue a finished one; a longer --time or
+    --slow-time starts anew, because records are spaced from the end.
+    """
     use_compile_cache()
     import latebloom as lb
     from latebloom import methods, penalties, probes, problems
     from latebloom.catalog.reproduction import run_json
     from latebloom.core.record import parse
-    from latebloom.engine.storage import require_complete
+    from latebloom.engine.storage import require_complete, run_stored
 
     _check_one(steps=steps, time=time, slow_time=slow_time)
     terms: Any = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
@@ -60,7 +65,7 @@ def run(
     else:
         how: Any = parse(method, methods.TABLE, "method")
         job = lb.TrainJob(method=how, **common, steps=100_000 if steps is None else steps)
-    result = lb.run(job, store=open_store(store))
+    (result,), _ = run_stored([job], open_store(store), renewed=set() if fresh else None)
     require_complete([result])
     if as_json:
         print_json(run_json(job.problem.name(), result))

@@ -42,7 +42,6 @@ class Keeper(Listener):
         self.before: dict[int, Mapping[str, Any]] = {}  # what earlier parts of a run took
         self.sources: dict[int, Path] = {}  # the attempts that states were taken from
         self.due: dict[int, float] = {}
-        self.resumed: list[float] = []
         self.warned = False
 
     def emit(self, number: int, rows: Rows) -> None:
@@ -94,7 +93,9 @@ class Keeper(Listener):
     def _resume(self, batch: AbstractBatch, number: int, state: Any, about: Mapping[str, Any]) -> None:
         batch.resume(number, state)
         self.before[number] = about
-        self.resumed.append(about["at"])
+        if len(self.jobs) == 1:
+            where = f"{self.jobs[number].clock.replace('_', ' ')} {about['at']:,.10g}"
+            print(f"latebloom: goes on from {where}", file=sys.stderr)
 
     def advanced(self, batch: AbstractBatch) -> None:
         worked, ends = batch.seconds, [number for number in batch.numbers if batch.at_end(number)]
@@ -157,6 +158,9 @@ class Keeper(Listener):
         """Gives up what is not finished; it stays, for whoever goes on."""
         for begun in self.live.values():
             begun.close()
+        if self.before and len(self.jobs) > 1:
+            text = f"{len(self.before)} of {len(self.jobs)} runs went on from where they were"
+            print(f"latebloom: {text}", file=sys.stderr)
 
 
 def finished_states(jobs: Sequence[AbstractJob], store: Store) -> dict[str, Path]:
@@ -172,14 +176,3 @@ def finished_states(jobs: Sequence[AbstractJob], store: Store) -> dict[str, Path
         if nearer:
             found[job.key] = max(nearer)
     return {key: folder for key, (_, folder) in found.items()}
-
-
-def say_resumed(keeper: Keeper, jobs: Sequence[AbstractJob]) -> None:
-    """One line for the user, if something was gone on with."""
-    if not keeper.resumed:
-        return
-    if len(jobs) == 1:
-        text = f"goes on from {jobs[0].clock.replace('_', ' ')} {keeper.resumed[0]:,.10g}"
-    else:
-        text = f"{len(keeper.resumed)} of {len(jobs)} runs went on from where they were"
-    print(f"latebloom: {text}", file=sys.stderr)

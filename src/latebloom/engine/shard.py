@@ -299,7 +299,7 @@ def _shard_size(lanes: int, cores: int) -> int:
 def assemble(job: TrainJob, result: LaneResult, seconds: float) -> Run:
     """The run of one lane: its clocks, its milestones under their names, its outcome."""
     columns = result.columns()
-    clocks = _clocks(columns, job)
+    clocks = clocks_of(columns, job)
     columns = clocks | {name: values for name, values in columns.items() if name not in clocks}
     found = [replace(seen, name=watch.name) for seen, watch in zip(result.milestones, job.watches, strict=True)]
     if "log_time" in columns:
@@ -317,7 +317,8 @@ def assemble(job: TrainJob, result: LaneResult, seconds: float) -> Run:
     )
 
 
-def _clocks(columns: Rows, job: TrainJob) -> Rows:
+def clocks_of(columns: Rows, job: TrainJob) -> Rows:
+    """The clocks of an iteration at its records."""
     steps = columns["step"]
     if "log_time" in columns:  # the method's own; its exponential overflows
         return {"step": steps, "log_time": columns["log_time"]}
