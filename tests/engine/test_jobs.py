@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import json
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -119,14 +120,35 @@ def test_the_dual_form_gives_the_weights_of_the_network():
 # Functions of one's own, and the store
 
 
-def test_a_function_without_a_name_is_not_portable(tmp_path):
-    own = lb.problems.LeastSquares(lambda w: w - 1.0, jnp.zeros(3))
+def _called_back(w):
+    return jax.pure_callback(lambda w: w - 1.0, jax.ShapeDtypeStruct((3,), float), w)
+
+
+def test_a_function_that_calls_back_into_python_needs_a_name(tmp_path):
+    own = lb.problems.LeastSquares(lambda w: w - 1.0, jnp.zeros(3), test=lambda w: _called_back(w)[0])
     job = lb.TrainJob(own, lb.GradientDescent(0.1), steps=5)
     assert not job.portable
     assert TRAIN.portable
     with pytest.raises(InputError, match="functions without a name"):
         lb.run(job, store=tmp_path)
     assert lb.run(job).outcome.complete
+
+
+def test_a_function_is_known_by_what_it_computes(tmp_path):
+    def job(shift, twice=False):
+        data = np.full(3, shift)
+        own = lb.problems.LeastSquares(lambda w: w - data, jnp.zeros(3), test=lambda w: (1 + twice) * w[0])
+        return lb.TrainJob(own, lb.GradientDescent(0.1), steps=5)
+
+    assert job(1.0).key != job(1.0).key  # in one process two functions are two
+    assert job(1.0).identified.portable
+    assert job(1.0).identified.key == job(1.0).identified.key
+    assert len({job(*given).identified.key for given in ((1.0,), (2.0,), (1.0, True))}) == 3
+    first, again = (lb.run(job(1.0), store=tmp_path) for _ in range(2))
+    assert again.provenance == first.provenance
+    assert again.configuration == first.configuration
+    other = lb.run(job(2.0), store=tmp_path)
+    assert not np.array_equal(other.params, first.params)
 
 
 def test_a_name_stands_for_functions_in_the_store(tmp_path):

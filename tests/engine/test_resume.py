@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from cases import completion, sparse
@@ -12,6 +12,7 @@ from plain import same_run
 
 import latebloom as lb
 from latebloom.engine.batch import AbstractBatch
+from latebloom.engine.states import pack, unpack
 from latebloom.problems import DiagonalClassifier, SparseSigns
 
 FACTORS = {"depth": 2, "width": 3, "init_scale": 0.5}
@@ -22,6 +23,7 @@ JOBS: dict[str, Any] = {
     "train": lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=4_000, **LOOSE),
     "fista": lb.TrainJob(completion(), lb.AcceleratedProximalGradient(0.1), lb.NuclearNorm(1e-3), steps=600, **LOOSE),
     "minibatches": lb.TrainJob(NET, lb.Minibatch(lb.Optax("adam", learning_rate=0.01), 4), lb.L2(1e-4), steps=300),
+    "log loss": lb.TrainJob(POINTS, lb.LogLossDescent(0.05), steps=400),
     "label noise": lb.TrainJob(sparse(), lb.LabelNoise(0.005, 0.01), steps=600, **LOOSE),
     "flow": lb.FlowJob(completion(**FACTORS), lb.L2(1e-2), time=1e4, **LOOSE),
     "diffrax": lb.FlowJob(completion(**FACTORS), lb.L2(1e-2), time=1e2, solver="tsit5"),
@@ -36,9 +38,14 @@ def batch_of(job: Any) -> AbstractBatch:
     return batch
 
 
-def to_disk_and_back(state: Any) -> Any:
-    """What a file would give back: arrays, and nothing that is shared with the batch that was paused."""
-    return jax.tree.map(lambda leaf: np.array(leaf, copy=True), state)
+def to_disk_and_back(batch: AbstractBatch, number: int = 7) -> Any:
+    """The state as a file gives it back: nothing is shared with the batch that was paused."""
+    state = batch.state(number)
+    if state is None:
+        return None
+    told, arrays = pack(state)
+    copies = {name: np.array(array, copy=True) for name, array in arrays.items()}
+    return unpack(json.loads(json.dumps(told)), copies, batch.trees())
 
 
 def seen(rows: list[dict[str, np.ndarray]], clock: str) -> np.ndarray:
@@ -51,7 +58,7 @@ def test_paused_and_resumed_it_ends_as_if_nothing_had_happened(name):
     whole, batch, rows, pauses = lb.run(job, progress=False), batch_of(job), [], 0
     keep = lambda number, table: rows.append(table)  # noqa: E731
     while not batch.advance(1e-4, keep):
-        state = to_disk_and_back(batch.state(7))
+        state = to_disk_and_back(batch)
         if state is not None and pauses < 12:
             batch = batch_of(job)
             batch.resume(7, state)
@@ -88,7 +95,7 @@ def test_a_slow_flow_is_paused_on_its_way_to_zero_loss():
     batch.quota = 1
     batch.advance(1e-4, lambda number, table: None)
     assert not batch.opened
-    state = to_disk_and_back(batch.state(7))
+    state = to_disk_and_back(batch)
     again = batch_of(job)
     again.resume(7, state)
     assert again.spent == batch.spent > 0
@@ -104,7 +111,7 @@ def test_the_lanes_of_a_shard_are_resumed_one_by_one():
     for number, job in jobs.items():
         (alone,) = lb.TrainJob.batches({number: job}, 1)
         alone.compile()
-        alone.resume(number, to_disk_and_back(shard.state(number)))
+        alone.resume(number, to_disk_and_back(shard, number))
         while not alone.advance(0.1, lambda number, table: None):
             pass
         (run,) = alone.finish(lambda number, table: None, cancelled=False)

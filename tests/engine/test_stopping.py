@@ -63,7 +63,8 @@ def test_a_job_whose_turn_did_not_come_has_a_run_without_records(capsys):
     assert (waiting.t1, waiting.t2) == (None, None)
     assert not waiting.outcome.complete
     assert waiting.configuration == jobs[-1].configuration()
-    assert "3 of 4 runs were not begun" in capsys.readouterr().err
+    said = "interrupted with 0 of 4 runs finished, 1 under way, 3 not begun; the runs so far are returned"
+    assert said in capsys.readouterr().err
 
 
 def terminate() -> None:

@@ -190,13 +190,15 @@ def reproduce(
     seeds: Sequence[int] = (),
     full: bool = False,
     out: Path | str | None = None,
+    renewed: set[str] | None = None,
     **changes: Any,
 ) -> Report:
     """Runs what the store does not have, checks every claim, and draws the figure into `out` if given.
 
     `entry` is one of the catalog or its id, e.g. "beyond-l2/fig3"; `store` a store or its folder, yours by default;
-    `seeds` are the draws, the entry's own by default; `full` is the paper's size; everything else is a setting of the
-    entry, which `lb.catalog[id].settings` shows: `lb.reproduce("beyond-l2/fig3", learning_rate=0.05, seed=3)`.
+    `seeds` are the draws, the entry's own by default; `full` is the paper's size; with a set `renewed` everything is
+    computed anew, but the runs it names, to which it adds; everything else is a setting of the entry, which
+    `lb.catalog[id].settings` shows: `lb.reproduce("beyond-l2/fig3", learning_rate=0.05, seed=3)`.
     """
     started = time.perf_counter()
     if len(seeds) and "seed" in changes:
@@ -205,7 +207,7 @@ def reproduce(
     store = opened(store)
     settings = entry.configured(changes, full=full)
     draws = [settings.but(seed=seed) for seed in seeds] or [settings]
-    evidence, computed = gather(entry, draws, store)
+    evidence, computed = gather(entry, draws, store, renewed)
     preset = entry.preset(settings)
     verdicts = [judge(claim.of(preset), evidence, documented=preset is not None) for claim in entry.claims]
     paths = [] if out is None else _save(entry, evidence[0], Path(out))
@@ -214,21 +216,24 @@ def reproduce(
     return Report(entry, evidence, verdicts, paths, seconds, computed, asked - computed)
 
 
-def gather(entry: Entry, draws: Sequence[Settings], store: Store) -> tuple[list[Evidence], int]:
+def gather(
+    entry: Entry, draws: Sequence[Settings], store: Store, renewed: set[str] | None = None
+) -> tuple[list[Evidence], int]:
     """Runs and studies for every draw, from the store where they are there; and how many were computed."""
     release_programs()
     jobs = [entry.jobs(draw) for draw in draws]
-    made, computed = run_stored([job for group in jobs for job in group.values()], store, label=entry.id)
+    wanted = [job for group in jobs for job in group.values()]
+    made, computed = run_stored(wanted, store, label=entry.id, renewed=renewed)
     require_complete(made)
     runs = iter(made)
     studies = [
         [study if entry.preset(draw) else _apart(study, entry, draw) for study in entry.study_list(draw)]
         for draw in draws
     ]
-    tables, studied = _tables([study for group in studies for study in group], store)
+    tables, studied = _tables([study for group in studies for study in group], store, renewed)
     evidence = [
-        Evidence(draw, group, {name: next(runs) for name in group}, {study.name: next(tables) for study in wanted})
-        for draw, group, wanted in zip(draws, jobs, studies, strict=True)
+        Evidence(draw, group, {name: next(runs) for name in group}, {study.name: next(tables) for study in asked})
+        for draw, group, asked in zip(draws, jobs, studies, strict=True)
     ]
     return evidence, computed + studied
 
@@ -320,18 +325,23 @@ def _check(claim: Claim, evidence: Evidence, *, documented: bool) -> Measured:
         return Measured(f"not measurable with these settings ({type(error).__name__}: {error})", False)
 
 
-def _tables(studies: Sequence[Study], store: Store) -> tuple[Iterator[Mapping[str, np.ndarray]], int]:
+def _tables(
+    studies: Sequence[Study], store: Store, renewed: set[str] | None
+) -> tuple[Iterator[Mapping[str, np.ndarray]], int]:
     """The columns of every study, from the store where they are there; and how many were computed."""
     found: list[dict[str, np.ndarray]] = []
     computed = 0
     for study in studies:
         configuration = {"study": study.name, **study.configuration}
-        stored = store.find(configuration)
+        key, is_renewed = run_key(configuration), renewed is not None
+        stored = store.find(configuration) if renewed is None or key in renewed else None
         if stored is None:
             computed += 1
             columns = study.compute()
             with store.begin(configuration) as live:
-                stored = live.finish(columns, {"complete": True}, {})
+                stored = live.finish(columns, {"complete": True}, {}, replace=is_renewed)
+            if renewed is not None:
+                renewed.add(key)
         found.append(dict(stored.columns))
     return iter(found), computed
 

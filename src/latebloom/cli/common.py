@@ -22,6 +22,9 @@ StoreOption = Annotated[
     Path | None,
     typer.Option("--store", metavar="DIR", help="Where results are kept (default: your data folder)."),
 ]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Compute anew, and replace what is stored, finished or interrupted.")
+]
 
 
 def whole(text: str) -> int:

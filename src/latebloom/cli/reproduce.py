@@ -9,6 +9,7 @@ import typer
 
 from latebloom.cli import complete
 from latebloom.cli.common import (
+    Fresh,
     Json,
     StoreOption,
     console,
@@ -66,6 +67,7 @@ def reproduce(
     full: Full = False,
     given: Given = None,
     out: Out = Path("out"),
+    fresh: Fresh = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
@@ -76,7 +78,7 @@ def reproduce(
         refuse_together(**{"set seed": changes["seed"], "seed": seed, "seeds": seeds})
     if seeds == 0:
         raise InputError("--seeds 0 asks for no draw at all: give at least 1")
-    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, given=changes, out=out)
+    reports = _reports(experiments, store, seed=seed, seeds=seeds, full=full, given=changes, out=out, fresh=fresh)
     return _finish(reports, as_json)
 
 
@@ -84,6 +86,7 @@ def verify(
     experiments: SomeIds = None,
     full: Full = False,
     controls: Controls = False,
+    fresh: Fresh = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
@@ -91,8 +94,10 @@ def verify(
     if controls:
         if full:
             raise InputError("--controls and --full exclude each other: controls are run at the everyday size")
+        if fresh:
+            raise InputError("--controls and --fresh exclude each other: compute anew with verify --fresh first")
         return _controls(experiments or [], store, as_json)
-    return _finish(_reports(experiments or [], store, full=full), as_json, table_only=True)
+    return _finish(_reports(experiments or [], store, full=full, fresh=fresh), as_json, table_only=True)
 
 
 def _reports(
@@ -104,6 +109,7 @@ def _reports(
     full: bool = False,
     given: dict[str, str] | None = None,
     out: Path | None = None,
+    fresh: bool = False,
 ) -> list[Report]:
     from latebloom import catalog
 
@@ -116,11 +122,13 @@ def _reports(
     from latebloom.catalog.reproduction import reproduce as reproduce_one
 
     reports = []
+    renewed: set[str] | None = set() if fresh else None  # entries share runs: each is computed anew once
     for number, entry in enumerate(chosen, start=1):
         # One draw is the entry's own, which may have been chosen; several are a sample, and start at 0.
         draws = range(seeds) if seeds else () if seed is None else (seed,)
         log(f"[{number}/{len(chosen)}] {entry.id}: {entry.title} ({entry.cost(full=full)}; less from the store)")
-        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out, **(given or {})))
+        settings = given or {}
+        reports.append(reproduce_one(entry, store=kept, seeds=draws, full=full, out=out, renewed=renewed, **settings))
     return reports
 
 

@@ -8,6 +8,7 @@ import typer
 
 from latebloom.cli import complete
 from latebloom.cli.common import (
+    Fresh,
     Json,
     StoreOption,
     log,
@@ -70,16 +71,21 @@ def run(
     stop_at: StopAt = None,
     memorised_at: Memorised = 1e-3,
     generalised_at: Generalised = 1e-3,
+    fresh: Fresh = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> int:
-    """Run one simulation of your own and keep it in the store."""
+    """Run one simulation of your own and keep it in the store.
+
+    One that was interrupted or killed goes on where it was. More --steps continue a finished one; a longer --time or
+    --slow-time starts anew, because records are spaced from the end.
+    """
     _check_one(method=method, steps=steps, time=time, slow_time=slow_time)
     import latebloom as lb
     from latebloom import methods, penalties, probes, problems
     from latebloom.catalog.reproduction import run_json
     from latebloom.core.record import parse
-    from latebloom.engine.storage import require_complete
+    from latebloom.engine.storage import require_complete, run_stored
 
     terms: Any = [parse(text, penalties.TABLE, "penalty") for text in penalty or []]
     common: Any = {
@@ -98,7 +104,7 @@ def run(
     else:
         how: Any = parse(method or METHOD, methods.TABLE, "method")
         job = lb.TrainJob(method=how, **common, steps=STEPS if steps is None else steps)
-    result = lb.run(job, store=open_store(store))
+    (result,), _ = run_stored([job], open_store(store), renewed=set() if fresh else None)
     require_complete([result])
     if as_json:
         print_json(run_json(job.problem.name(), result))

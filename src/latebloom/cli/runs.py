@@ -1,4 +1,4 @@
-"""`latebloom runs`: list, show, export, delete, recover what is stored."""
+"""`latebloom runs`: list, show, export, delete, recover, resume what is stored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from latebloom.engine.milestones import Milestones
 
 app = typer.Typer(
-    help="List, show, export, delete, recover what is stored.", no_args_is_help=True, rich_markup_mode=None
+    help="List, show, export, delete, recover, resume what is stored.", no_args_is_help=True, rich_markup_mode=None
 )
 Id = Annotated[str, typer.Argument(metavar="ID", help="An id from `latebloom runs list`, or its first digits.")]
 
@@ -75,6 +75,20 @@ def delete(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
 def recover(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
     """Keep what a killed run had recorded, as a partial run."""
     _say("recovered", open_store(store).recover(run).id, as_json)
+
+
+@app.command()
+def resume(run: Id, as_json: Json = False, store: StoreOption = None) -> int:
+    """Go on with an interrupted or killed run to its end."""
+    from latebloom.catalog.reproduction import run_json
+    from latebloom.engine.storage import resume as go_on
+
+    job, made = go_on(run, open_store(store))
+    if as_json:
+        print_json(run_json(job.problem.name(), made))
+    else:
+        print(f"{job.key}  {made.outcome}\n{made.milestones}")
+    return 1 if made.outcome.failed else 0
 
 
 def _say(what: str, value: str, as_json: bool) -> None:

@@ -49,11 +49,42 @@ class AbstractBatch(ABC):
 
     @abstractmethod
     def state(self, number: int) -> Any:
-        """Where a job stands, as a pytree of arrays; None where there is nothing to go on from."""
+        """Where a job stands: named parts, each a pytree of arrays, a number, or columns; None where there is nothing.
+
+        With the records so far (`rows`), so that whoever goes on from it needs nothing else.
+        """
 
     @abstractmethod
     def resume(self, number: int, state: Any) -> None:
         """Puts a job where `state` says, as if it had come there by itself; None leaves it at its start."""
+
+    def trees(self) -> dict[str, Any]:
+        """The parts of a state that are pytrees, as they are for these jobs: what a stored one must look like."""
+        return {}
+
+    def reached(self, number: int) -> tuple[float, int]:
+        """How far a job is: on its clock, and in gradients."""
+        return 0.0, 0
+
+    def rows(self, number: int) -> Rows:
+        """The records so far, as they were handed to `emit`; empty before the first."""
+        return {}
+
+    def params(self, number: int) -> Any:
+        """The parameters where a job stands; None where it has none yet."""
+        return None
+
+    def seconds_of(self, number: int) -> float:
+        """A job's share of the seconds."""
+        return self.seconds / len(self.numbers)
+
+    def at_end(self, number: int) -> bool:
+        """Whether all steps are made and only the last record is missing: the state that a longer run goes on from."""
+        return False
+
+    def ready(self) -> dict[int, Run]:
+        """Jobs that are over while others of the batch are not, for a batch that takes one after the other."""
+        return {}
 
     @contextmanager
     def working(self) -> Iterator[None]:

@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from latebloom.core.fields import check_all, choice, number, own, record_of
+from latebloom.core.functions import digest
 from latebloom.core.precision import precision
-from latebloom.core.record import Record, parse
+from latebloom.core.record import Record, own_function, parse
 from latebloom.engine.milestones import Watch
 from latebloom.engine.run import CLOCKS
 from latebloom.errors import InputError, check_choice, check_number, unknown_name
@@ -44,6 +45,8 @@ class AbstractJob(ABC):
     kind: ClassVar[str]
     clock: ClassVar[str]  # what the run counts: one of its columns
     kinds: ClassVar[dict[str, type[AbstractJob]]] = {}
+    extends: ClassVar[str | None] = None  # the part of the budget of which more continues a finished run
+    called: ClassVar[Mapping[str, str]] = {}  # how functions of one's own are called, if not by their number
 
     problem: AbstractProblem
     penalty: AbstractPenalty | None
@@ -87,7 +90,8 @@ class AbstractJob(ABC):
     def configuration(self) -> dict[str, Any]:
         """The run's identity, as plain JSON values."""
         head = {"kind": self.kind, "engine": self.engine}
-        return head | {"dynamics": self.dynamics(), "records": self.records(), "budget": self.budget()}
+        told = {"dynamics": self.dynamics(), "records": self.records(), "budget": self.budget()}
+        return head | (_called(told, self.called) if self.called else told)
 
     @cached_property
     def text(self) -> str:
@@ -99,10 +103,34 @@ class AbstractJob(ABC):
         """The id under which the run is stored."""
         return run_key(self.configuration())
 
+    @cached_property
+    def lineage(self) -> str | None:
+        """What a run has in common with those that differ in length only; None if a longer one starts anew."""
+        if self.extends is None:
+            return None
+        budget = {name: value for name, value in self.budget().items() if name != self.extends}
+        return run_key(self.configuration() | {"budget": budget})
+
+    @property
+    def length(self) -> float:
+        """How far, of a job that can be extended."""
+        return getattr(self, str(self.extends))
+
     @property
     def portable(self) -> bool:
         """Whether the text means the same in another process: not with functions of one's own that have no name."""
         return _OWN_FUNCTION.search(self.text) is None
+
+    @property
+    def identified(self) -> Self:
+        """The same job with functions of one's own called by what they compute; as it is where that cannot be told."""
+        marks = {mark: own_function(mark) for mark in sorted(set(_OWN_FUNCTION.findall(self.text)))}
+        known = {mark: digest(function, self.problem.init()) for mark, function in marks.items() if function}
+        if not marks or len(known) < len(marks) or None in known.values():
+            return self
+        same = replace(self)  # type: ignore[type-var]
+        same.set(called={mark: f"#{told}" for mark, told in known.items()})
+        return same
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AbstractJob) and self.text == other.text
@@ -170,6 +198,15 @@ class AbstractJob(ABC):
         """Completes a field at construction."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+def _called(value: Any, names: Mapping[str, str]) -> Any:
+    """JSON values with other names for functions in their texts."""
+    if isinstance(value, dict):
+        return {key: _called(item, names) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_called(item, names) for item in value]
+    return _OWN_FUNCTION.sub(lambda mark: names[mark[0]], value) if isinstance(value, str) else value
 
 
 def _joined(whole: Any, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -184,15 +184,19 @@ def from_stored(
 ) -> Run:
     """The run that `to_stored` wrote; parameters come back as an array, a dictionary, or by their path (`[0]`)."""
     ending = summary["outcome"]
-    params = arrays[BARE] if set(arrays) == {BARE} else _tree(arrays)
     return Run(
         configuration=dict(configuration),
         columns=dict(columns),
-        params=params,
+        params=params_of(arrays),
         outcome=Outcome(Ending(ending["ending"]), ending["step"], ending["sentence"]),
         milestones=milestones_module.from_stored(summary["milestones"]),
         provenance=dict(summary["provenance"]),
     )
+
+
+def params_of(arrays: Mapping[str, np.ndarray]) -> Any:
+    """Parameters from their arrays by path."""
+    return arrays[BARE] if set(arrays) == {BARE} else _tree(arrays)
 
 
 def _tree(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:

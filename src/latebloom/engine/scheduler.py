@@ -17,7 +17,7 @@ from typing import Any
 from latebloom.core.interrupts import listening
 from latebloom.core.progress import ProgressBar
 from latebloom.core.threads import one_core
-from latebloom.engine.batch import AbstractBatch, Emit
+from latebloom.engine.batch import AbstractBatch, Emit, Rows
 from latebloom.engine.job import AbstractJob
 from latebloom.engine.run import Run, not_begun
 from latebloom.errors import InputError, check_count
@@ -28,10 +28,13 @@ def schedule(
     *,
     label: str = "running",
     emit: Emit | None = None,
+    listener: Listener | None = None,
     workers: int | None = None,
     progress: bool | None = None,
 ) -> list[Run]:
     """A run for every job, in their order; `emit(number, rows)` sees the records of each as they are made.
+
+    A `listener` hears more: when a batch begins, what it has reached, and each run when it is over.
 
     Ctrl-C and SIGTERM end it: a job that was begun gives the run so far, one that was not a run without records. A
     second one raises KeyboardInterrupt.
@@ -40,7 +43,7 @@ def schedule(
         if not isinstance(job, AbstractJob):
             raise InputError(f"jobs must be TrainJob, FlowJob or SlowFlowJob, not {type(job).__name__}")
     workers = cores() if workers is None else check_count("workers", workers)
-    floor = Floor(batches_of(jobs, workers), emit or (lambda number, rows: None))
+    floor = Floor(batches_of(jobs, workers), listener or Listener(emit))
     threads = min(workers, len(floor.batches))
     if not threads:
         return []
@@ -58,12 +61,40 @@ def schedule(
     return [floor.runs.get(number) or not_begun(job.configuration()) for number, job in enumerate(jobs)]
 
 
+class Listener:
+    """What a scheduler tells on the way; by itself it listens to records only.
+
+    Threads call it, for different batches at a time.
+    """
+
+    def __init__(self, emit: Emit | None = None):
+        self._emit = emit
+
+    def emit(self, number: int, rows: Rows) -> None:
+        """New records of a job."""
+        if self._emit is not None:
+            self._emit(number, rows)
+
+    def begun(self, batch: AbstractBatch) -> None:
+        """A batch is compiled and stands at its start: from here its jobs can be put elsewhere."""
+
+    def advanced(self, batch: AbstractBatch) -> None:
+        """A batch has made a call, and is not over."""
+
+    def cancelled(self, batch: AbstractBatch) -> None:
+        """A batch is about to be closed before its end."""
+
+    def finished(self, number: int, run: Run) -> Run:
+        """A job is over or closed; what is returned is its run."""
+        return run
+
+
 @dataclass
 class Floor:
     """Batches that threads take, advance by one call, and put back."""
 
     batches: list[AbstractBatch]
-    emit: Emit
+    listener: Listener
     cancel: threading.Event = field(default_factory=threading.Event)
     runs: dict[int, Run] = field(default_factory=dict)
     compiling: set[int] = field(default_factory=set)  # the threads that are
@@ -85,25 +116,40 @@ class Floor:
                 batch = self.waiting.popleft()
             except IndexError:  # another thread was quicker
                 return
-            with self.locks[batch.structure]:
-                if not (batch.begun or self.cancel.is_set()):
-                    self.compiling.add(threading.get_ident())
-                    try:
-                        with batch.working():
-                            batch.compile()
-                    finally:
-                        self.compiling.discard(threading.get_ident())
-                    batch.begun = True
+            self._begin(batch)
             over = False
             if not self.cancel.is_set():
                 with batch.working():
-                    over = batch.advance(batch.call_seconds, self.emit)
+                    over = batch.advance(batch.call_seconds, self.listener.emit)
+                self._hand_over(batch.ready())
+                if not over:
+                    self.listener.advanced(batch)
             if not (over or self.cancel.is_set()):
                 (self.waiting.append if len(self.waiting) < threads else self.waiting.appendleft)(batch)
             elif batch.begun:
+                if not over:
+                    self.listener.cancelled(batch)
                 with batch.working():
-                    runs = batch.finish(self.emit, cancelled=not over)
-                self.runs.update(zip(batch.numbers, runs, strict=True))
+                    runs = batch.finish(self.listener.emit, cancelled=not over)
+                self._hand_over(dict(zip(batch.numbers, runs, strict=True)))
+
+    def _begin(self, batch: AbstractBatch) -> None:
+        with self.locks[batch.structure]:
+            if batch.begun or self.cancel.is_set():
+                return
+            self.compiling.add(threading.get_ident())
+            try:
+                with batch.working():
+                    batch.compile()
+            finally:
+                self.compiling.discard(threading.get_ident())
+            batch.begun = True
+        self.listener.begun(batch)
+
+    def _hand_over(self, runs: dict[int, Run]) -> None:
+        """Tells of each run once."""
+        for number in runs.keys() - self.runs.keys():
+            self.runs[number] = self.listener.finished(number, runs[number])
 
 
 def batches_of(jobs: Sequence[AbstractJob], workers: int) -> list[AbstractBatch]:

@@ -72,6 +72,7 @@ class Shard(AbstractBatch):
         self.schedules += [np.zeros(1, dtype=np.int64)] * spare
         self.positions = np.zeros(size, dtype=int)
         self.steps = np.zeros(size, dtype=np.int64)
+        self.origins = np.zeros(size, dtype=np.int64)  # the steps that were made before this process
         self.over = np.zeros(size, dtype=bool)
         self.results = [LaneResult() for _ in range(size)]
         self.quota = FIRST_QUOTA
@@ -85,13 +86,12 @@ class Shard(AbstractBatch):
 
     def state(self, number: int) -> Any:
         lane = self.numbers.index(number)
-        result = self.results[lane]
         return {
-            "progress": jax.tree.map(lambda leaf: np.asarray(leaf)[lane], self.progress),
+            "progress": self._lane(self.progress, lane),
             "position": int(self.positions[lane]),
             "over": bool(self.over[lane]),
-            "stopped": result.stopped,
-            "rows": {name: result.scheduled(name) for name in result.rows[0]} if result.rows else {},
+            "stopped": self.results[lane].stopped,
+            "rows": self.rows(number),
         }
 
     def resume(self, number: int, state: Any) -> None:
@@ -99,9 +99,36 @@ class Shard(AbstractBatch):
         put = lambda whole, part: whole.at[lane].set(part)  # noqa: E731
         self.progress = jax.tree.map(put, self.progress, state["progress"])
         self.steps = np.array(self.progress.point.step)
+        self.origins[lane] = self.steps[lane]
         self.positions[lane], self.over[lane] = state["position"], state["over"]
         self.results[lane].stopped = state["stopped"]
         self.results[lane].rows = [state["rows"]] if state["rows"] else []
+
+    @staticmethod
+    def _lane(whole: Any, lane: int) -> Any:
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[lane], whole)
+
+    def trees(self) -> dict[str, Any]:
+        return {"progress": self._lane(self.progress, 0)}
+
+    def reached(self, number: int) -> tuple[float, int]:
+        step = int(self.steps[self.numbers.index(number)])
+        return step, step
+
+    def rows(self, number: int) -> Rows:
+        result = self.results[self.numbers.index(number)]
+        return {name: result.scheduled(name) for name in result.rows[0]} if result.rows else {}
+
+    def params(self, number: int) -> Any:
+        return self._lane(self.progress.point.params, self.numbers.index(number))
+
+    def seconds_of(self, number: int) -> float:
+        made = (self.steps - self.origins)[: len(self.numbers)]
+        return float(self.seconds * made[self.numbers.index(number)] / max(made.sum(), 1))
+
+    def at_end(self, number: int) -> bool:
+        lane = self.numbers.index(number)
+        return bool(self.steps[lane] == self.schedules[lane][-1] and not self.over[lane])
 
     def _advance(self, progress: Progress, targets: Sequence[np.ndarray], stops: np.ndarray):
         table = np.zeros((len(targets), CAPACITY), dtype=np.int64)
@@ -117,6 +144,9 @@ class Shard(AbstractBatch):
             upcoming = schedule[self.positions[lane] :][:CAPACITY]
             limit = self.steps[lane] + self.quota
             wanted = upcoming[upcoming <= limit] if not self.over[lane] else upcoming[:0]
+            # The last record is a call of its own: a longer run does not make it, and goes on from before it.
+            if len(wanted) and wanted[-1] == schedule[-1] > self.steps[lane]:
+                wanted = wanted[:-1]
             targets.append(wanted)
             if not self.over[lane]:
                 stops[lane] = wanted[-1] if len(wanted) == CAPACITY else min(limit, schedule[-1])
@@ -166,7 +196,8 @@ class Shard(AbstractBatch):
             self._pin_break(broken)
         for which in range(len(self.progress.first)):
             self._pin_watch(which)
-        made = [result.steps_run for result in self.results[: len(self.jobs)]]
+        made = [result.steps_run - origin for result, origin in zip(self.results, self.origins.tolist(), strict=True)]
+        made = made[: len(self.jobs)]  # the others fill up the shard
         shares = [self.seconds * steps / max(sum(made), 1) for steps in made]
         return [assemble(*parts) for parts in zip(self.jobs, self.results, shares, strict=False)]
 
@@ -268,7 +299,7 @@ def _shard_size(lanes: int, cores: int) -> int:
 def assemble(job: TrainJob, result: LaneResult, seconds: float) -> Run:
     """The run of one lane: its clocks, its milestones under their names, its outcome."""
     columns = result.columns()
-    clocks = _clocks(columns, job)
+    clocks = clocks_of(columns, job)
     columns = clocks | {name: values for name, values in columns.items() if name not in clocks}
     found = [replace(seen, name=watch.name) for seen, watch in zip(result.milestones, job.watches, strict=True)]
     if "log_time" in columns:
@@ -287,7 +318,8 @@ def assemble(job: TrainJob, result: LaneResult, seconds: float) -> Run:
     )
 
 
-def _clocks(columns: Rows, job: TrainJob) -> Rows:
+def clocks_of(columns: Rows, job: TrainJob) -> Rows:
+    """The clocks of an iteration at its records."""
     steps = columns["step"]
     if "log_time" in columns:  # the method's own; its exponential overflows
         return {"step": steps, "log_time": columns["log_time"]}

@@ -8,15 +8,16 @@ from os import PathLike
 from typing import Any, TypeVar, overload
 
 from latebloom.engine import run as run_module
-from latebloom.engine.batch import Rows
 from latebloom.engine.job import AbstractJob
+from latebloom.engine.keeping import Keeper
 from latebloom.engine.outcome import Ending
 from latebloom.engine.run import Run
+from latebloom.engine.salvage import salvaged
 from latebloom.engine.scheduler import schedule
 from latebloom.errors import InputError, LatebloomError
-from latebloom.store import LiveRun, Store, StoredRun
+from latebloom.store import Store, StoredRun
 
-Place = Store | str | PathLike[str] | None
+Place = Store | str | PathLike[str] | bool | None
 K = TypeVar("K")
 
 
@@ -34,9 +35,10 @@ def run(jobs: Any, *, store: Place = None, workers: int | None = None, progress:
     """Runs jobs of any kinds on all cores: a job gives a run, a list a list, a mapping a mapping.
 
     Jobs of one structure share compiled programs, and every run has bit for bit the numbers that it has alone. With a
-    `store` (or its folder), what is there is not computed again, and what is computed is kept. `workers` is the number
-    of threads, one a core by default. After Ctrl-C, a run that was begun has the records so far, and one that was not
-    has none (`outcome.ending` is `Ending.NOT_BEGUN`).
+    `store` (or its folder; True is your own), what is there is not computed again, what is computed is kept, and what
+    was interrupted or killed goes on where it was. `workers` is the number of threads, one a core by default. After
+    Ctrl-C or SIGTERM, a run that was begun has the records so far, and one that was not has none (`outcome.ending` is
+    `Ending.NOT_BEGUN`); a line on standard error says what was kept, and a second one raises.
 
     >>> import latebloom as lb
     >>> problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)
@@ -51,56 +53,95 @@ def run(jobs: Any, *, store: Place = None, workers: int | None = None, progress:
         made = run(list(jobs.values()), store=store, workers=workers, progress=progress)
         return dict(zip(jobs, made, strict=True))
     jobs = list(jobs)
-    if store is None:
-        runs = schedule(jobs, workers=workers, progress=progress)
-    else:
+    kept = store is not None and store is not False
+    if kept:
         runs, _ = run_stored(jobs, opened(store), workers=workers, progress=progress)
-    left = sum(one.outcome.ending is Ending.NOT_BEGUN for one in runs)
-    if left and len(runs) > 1:
-        print(f"latebloom: interrupted, {left} of {len(runs)} runs were not begun", file=sys.stderr)
+    else:
+        runs = schedule(jobs, workers=workers, progress=progress)
+    if text := interruption(jobs, runs, kept=kept):
+        print(f"latebloom: {text}", file=sys.stderr)
     return runs
 
 
+def interruption(jobs: Sequence[AbstractJob], runs: Sequence[Run], *, kept: bool) -> str:
+    """What Ctrl-C left, in a line for the user; empty if it left nothing undone."""
+    if all(one.outcome.complete for one in runs):
+        return ""
+    how = "kept, the same call goes on from there" if kept else "the run so far is returned"
+    begun = [one.outcome.ending is not Ending.NOT_BEGUN for one in runs]
+    if len(runs) == 1:
+        return f"{_where(jobs[0], runs[0])}; {how}" if begun[0] else "interrupted before the first step"
+    done = sum(one.outcome.complete for one in runs)
+    left = f"{sum(begun) - done} under way, {len(runs) - sum(begun)} not begun"
+    how = how.replace("the run so far is", "the runs so far are")
+    return f"interrupted with {done} of {len(runs)} runs finished, {left}; {how}"
+
+
+def _where(job: AbstractJob, one: Run) -> str:
+    """How far a run came, and how far it was to go."""
+    budget, clock = job.budget(), job.clock.replace("_", " ")
+    whole = budget["steps"] if "steps" in budget else budget[job.clock]
+    return f"interrupted at {clock} {one.outcome.step:,.10g} of {whole:,.10g}"
+
+
 def run_stored(
-    jobs: Sequence[AbstractJob], store: Store, *, label: str = "running", **options: Any
+    jobs: Sequence[AbstractJob],
+    store: Store,
+    *,
+    label: str = "running",
+    renewed: set[str] | None = None,
+    **options: Any,
 ) -> tuple[list[Run], int]:
-    """A run for every job, from the store where it is there; and how many were computed."""
+    """A run for every job, from the store where it is there; and how many were computed.
+
+    What was interrupted or killed goes on from where it was. With a set `renewed`, what is there counts for nothing and
+    is replaced, except the keys in the set, to which those that are made are added.
+    """
     found: dict[str, Run] = {}
     missing: dict[str, AbstractJob] = {}
+    jobs = [job if job.portable else job.identified for job in jobs]
     for job in jobs:
         if job.key in found or job.key in missing:
             continue
         _require_portable(job)
-        stored = store.find(job.configuration())
+        is_served = renewed is None or job.key in renewed
+        stored = store.find(job.configuration()) if is_served else None
         if stored is None:
             missing[job.key] = job
         else:
             found[job.key] = revive(stored)
-    found |= dict(zip(missing, _compute(list(missing.values()), store, label=label, **options), strict=True))
+    made = _compute(list(missing.values()), store, label=label, fresh=renewed is not None, **options)
+    found |= dict(zip(missing, made, strict=True))
+    if renewed is not None:
+        renewed |= missing.keys()
     return [found[job.key] for job in jobs], len(missing)
 
 
-def _compute(jobs: Sequence[AbstractJob], store: Store, **options: Any) -> list[Run]:
-    """Runs jobs and keeps every one of them, streaming the records to the store while they are made."""
-    live: dict[int, LiveRun] = {}
-
-    def stream(number: int) -> LiveRun:
-        if number not in live:
-            live[number] = store.begin(jobs[number].configuration())
-        return live[number]
-
-    def emit(number: int, rows: Rows) -> None:
-        stream(number).append(rows)
-
+def _compute(jobs: Sequence[AbstractJob], store: Store, *, fresh: bool, **options: Any) -> list[Run]:
+    """Runs jobs and keeps every one of them, in the store from its first record on."""
+    if not jobs:
+        return []
+    keeper = Keeper(jobs, store, fresh=fresh)
     try:
-        runs = schedule(jobs, emit=emit, **options)
-        for number, made in enumerate(runs):
-            if made.outcome.ending is not Ending.NOT_BEGUN:
-                stream(number).finish(*made.to_stored())
+        return schedule(jobs, listener=keeper, **options)
     finally:
-        for begun in live.values():
-            begun.close()
-    return runs
+        keeper.close()
+
+
+def resume(run: str, store: Place = None) -> tuple[AbstractJob, Run]:
+    """Goes on with the interrupted or killed run that has this id, to its end; the job that it is of, and the run."""
+    place = opened(store)
+    stored = place.get(run)
+    if stored.state == "live":
+        raise InputError(f"run {stored.id} is still being written: wait for it, or stop its process first")
+    if "kind" not in stored.configuration:
+        raise InputError(f"{stored.id} is no run but a table of derived numbers: reproduce its entry instead")
+    if stored.state == "finished":
+        raise InputError(f"run {stored.id} is finished: for more steps, give `latebloom run` a larger --steps")
+    job = AbstractJob.read(stored.configuration)
+    (made,), _ = run_stored([job], place)
+    require_complete([made])
+    return job, made
 
 
 class InterruptedWork(LatebloomError):
@@ -116,7 +157,7 @@ def require_complete(runs: Sequence[Run]) -> None:
         partial = sum(one.outcome.ending is Ending.INTERRUPTED for one in runs)
         raise InterruptedWork(
             f"interrupted: {finished} of {len(runs)} runs finished and are in the store, "
-            f"{partial} kept as partial; the same command runs what is not finished"
+            f"{partial} kept as partial; the same command goes on from there"
         )
 
 
@@ -135,17 +176,22 @@ def save(run: Run, store: Place = None) -> str:
 
 
 def load(run: str, store: Place = None) -> Run:
-    """The stored run with this id, or with an id that begins so, as it was when it was made."""
+    """The stored run with this id, or with an id that begins so, as it was when it was made.
+
+    An interrupted or killed one has the records so far, and its outcome says so.
+    """
     return revive(opened(store).get(run))
 
 
 def opened(store: Place) -> Store:
-    """A store as it is, the store in a folder, or where the user keeps results."""
-    return store if isinstance(store, Store) else Store(store)
+    """A store as it is, the store in a folder, or (None, True) where the user keeps results."""
+    return store if isinstance(store, Store) else Store(None if isinstance(store, bool) else store)
 
 
 def revive(stored: StoredRun) -> Run:
     """A stored run as a `Run`."""
-    if "outcome" not in stored.summary:
-        raise InputError(f"{stored.id} is not a finished run ({stored.state}): see `latebloom runs show {stored.id}`")
-    return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
+    if "outcome" in stored.summary:
+        return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
+    if stored.state in ("partial", "abandoned") and "kind" in stored.configuration:
+        return salvaged(stored)
+    raise InputError(f"{stored.id} is not a finished run ({stored.state}): see `latebloom runs show {stored.id}`")

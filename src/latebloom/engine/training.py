@@ -46,6 +46,7 @@ class TrainJob(AbstractJob):
 
     kind: ClassVar[str] = "train"
     clock: ClassVar[str] = "step"
+    extends: ClassVar[str | None] = "steps"
 
     problem: AbstractProblem = the_problem()
     method: AbstractMethod = own(as_method, kind="record", base=AbstractMethod, note="how one step is made")
@@ -126,10 +127,11 @@ def train(
     - `memorised_at`, `generalised_at`: the thresholds on the train and the test error that say so.
     - `probes`: what is measured beside the loss, both errors, the norms and the penalty.
     - `records_per_decade`: how many records between a step and ten times as many.
-    - `store`: a store or its folder; a run that is there is not made again, one that is made is kept.
+    - `store`: a store, its folder, or True for your own: a run that is there is not made again, one that is made is
+      kept, and one that was interrupted or killed goes on where it was.
     - `progress`: a bar on standard error; by default only on a terminal, after two seconds.
 
-    Ctrl-C returns the run so far.
+    Ctrl-C and SIGTERM return the run so far; a second one raises.
 
     >>> import latebloom as lb
     >>> problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)

@@ -35,6 +35,7 @@ from latebloom.store.layout import (
     sign,
 )
 from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside
+from latebloom.store.states import STATE, write_state
 
 _ATTEMPTS = 10  # another process can take the name again while we clear it, but not for ever
 
@@ -69,6 +70,17 @@ class LiveRun:
         with writing(self._layout.root):
             self._stream.append(columns)
 
+    def write_state(self, about: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Replace the file from which another process goes on, should this one be killed."""
+        self._require_open()
+        with writing(self._layout.root):
+            write_state(self.folder, about, arrays)
+
+    def drop_state(self) -> None:
+        """The run is at its end, and nothing goes on from there."""
+        with writing(self._layout.root):
+            (self.folder / STATE).unlink(missing_ok=True)
+
     def finish(
         self,
         columns: Mapping[str, Any],
@@ -99,7 +111,7 @@ class LiveRun:
         return run
 
     def close(self) -> None:
-        """Stop writing; what was appended stays, and a run without any record leaves nothing."""
+        """Stop writing; what was appended stays, and a run without any record or state leaves nothing."""
         if not self._is_open:
             return
         self._is_open = False
@@ -174,7 +186,7 @@ def _is_complete(summary: Mapping[str, Any]) -> bool:
 
 
 def _has_records(folder: Path) -> bool:
-    files = [folder / name for name in (STREAM, RECORDS)]
+    files = [folder / name for name in (STREAM, RECORDS, STATE)]
     return any(file.exists() and file.stat().st_size > 0 for file in files)
 
 

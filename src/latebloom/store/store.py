@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from latebloom.errors import InputError, UnknownNameError
+from latebloom.store import states
 from latebloom.store.atomic import discard, size
 from latebloom.store.errors import writing
 from latebloom.store.export import export_run
@@ -70,6 +71,19 @@ class Store:
     def recover(self, id_prefix: str) -> StoredRun:
         """Publish what an abandoned run recorded, as a partial run."""
         return recover_run(self._layout, self.get(id_prefix))
+
+    def attempts(self) -> dict[str, list[Path]]:
+        """The folders of interrupted and killed runs, by their key."""
+        return states.attempts(self._layout)
+
+    def supersede(self, key: str, *, but: str, at: tuple[Any, Any] | None = None) -> None:
+        """Delete attempts at `key` that a published run replaces; see `states.supersede`."""
+        with writing(self.path):
+            states.supersede(self._layout, key, but=but, at=at)
+
+    def finished_states(self) -> list[tuple[dict[str, Any], Path]]:
+        """What the states of finished runs say of themselves, with their folders: a longer run goes on from one."""
+        return states.finished(self._layout)
 
     def index(self) -> Index:
         """The index that makes `runs` quick."""

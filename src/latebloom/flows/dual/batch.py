@@ -96,6 +96,9 @@ class DualBatch(AbstractBatch):
     def resume(self, number: int, state: Any) -> None:
         """It begins anew."""
 
+    def ready(self) -> dict[int, Run]:
+        return self.runs
+
 
 class DualPath:
     """One flow in dual form: LSODA's steps, q at the record times, and the columns measured there."""

@@ -129,13 +129,31 @@ class FlowBatch(AbstractBatch):
     def state(self, number: int) -> Any:
         if not self.opened:
             return None
-        rows = {name: np.concatenate([table[name] for table in self.tables]) for name in self.tables[0]}
+        rows = self._columns()
         return {"progress": jax.tree.map(np.asarray, self.progress), "position": self.position, "rows": rows}
 
     def resume(self, number: int, state: Any) -> None:
         if state is not None:
             self.progress = jax.tree.map(to_jax, state["progress"])
             self.position, self.tables, self.opened = state["position"], [state["rows"]], True
+
+    def _columns(self) -> Rows:
+        return {name: np.concatenate([table[name] for table in self.tables]) for name in self.tables[0]}
+
+    def trees(self) -> dict[str, Any]:
+        return {"progress": self.progress}
+
+    def reached(self, number: int) -> tuple[float, int]:
+        return (float(self.progress.time) if self.opened else 0.0), self.spent
+
+    def rows(self, number: int) -> Rows:
+        if not self.tables:
+            return {}
+        columns = self._columns()
+        return self.job.clocks(columns[self.job.clock]) | columns
+
+    def params(self, number: int) -> Any:
+        return jax.tree.map(np.asarray, self.progress.params) if self.opened else None
 
 
 def assemble(job: Any, progress: Any, tables: list[Rows], seconds: float, *, cancelled: bool) -> Run:

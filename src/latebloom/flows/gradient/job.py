@@ -245,10 +245,11 @@ def flow(
     - `max_gradients`: the most that may be computed; by default 1e7 (dual: 1e5).
     - `records_per_decade`: how many records between a time and ten times as much; by default 50 (dual: 40).
     - `learning_rate`: that of the iteration whose limit this is, if there is one: it turns times into steps.
-    - `store`: a store or its folder; a run that is there is not made again, one that is made is kept.
+    - `store`: a store, its folder, or True for your own: a run that is there is not made again, one that is made is
+      kept, and one that was interrupted or killed goes on where it was.
     - `progress`: a bar on standard error; by default only on a terminal, after two seconds.
 
-    Ctrl-C returns the run so far.
+    Ctrl-C and SIGTERM return the run so far; a second one raises.
 
     >>> import latebloom as lb
     >>> problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], truth=[1.0, 1.0], init=[-1.0, 1.0])

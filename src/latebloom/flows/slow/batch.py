@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from latebloom.core.arrays import to_jax
 from latebloom.engine.batch import Emit
 from latebloom.flows.gradient import steps as fast_steps
 from latebloom.flows.gradient.batch import FlowBatch, measure
@@ -25,6 +26,7 @@ class SlowBatch(FlowBatch):
         self.fast = approach.fast_lane(self.lane.problem, metric, self.lane.rtol)
         self.flow: Any = None
         self.way: Any = None
+        self.like: dict[str, Any] = {}
 
     def compile(self) -> None:
         nothing = jnp.asarray(0)
@@ -34,6 +36,7 @@ class SlowBatch(FlowBatch):
         progress = steps.begin(self.lane, approach.land(self.fast, way, self.lane.metric, self.goal))
         jax.block_until_ready(self._advance(progress, self.times[:0], 0))
         jax.block_until_ready(measure(self.lane, progress.params))
+        self.like = {"way": way, "progress": progress}
 
     def _advance(self, progress: Any, wanted: np.ndarray, budget: int) -> tuple[Any, Any, Any]:
         return steps.advance(self.lane, progress, *self.targets(wanted), jnp.asarray(budget))
@@ -69,10 +72,13 @@ class SlowBatch(FlowBatch):
     def state(self, number: int) -> Any:
         if self.opened or self.way is None:
             return super().state(number)
-        return {"way": self.way}
+        return {"way": jax.tree.map(np.asarray, self.way)}
 
     def resume(self, number: int, state: Any) -> None:
         if state is not None and "way" in state:
-            self.way, self.estimated = state["way"], FIRST
+            self.way, self.estimated = jax.tree.map(to_jax, state["way"]), FIRST
         else:
             super().resume(number, state)
+
+    def trees(self) -> dict[str, Any]:
+        return self.like

@@ -206,10 +206,11 @@ def slow_flow(
     - `residual`: the |r| to which every step is brought back, relative to that at w0 where it is above 1.
     - `max_gradients`: the most that may be computed; a product with J and one with its transpose count as one.
     - `records_per_decade`: how many records between a slow time and ten times as much.
-    - `store`: a store or its folder; a run that is there is not made again, one that is made is kept.
+    - `store`: a store, its folder, or True for your own: a run that is there is not made again, one that is made is
+      kept, and one that was interrupted or killed goes on where it was.
     - `progress`: a bar on standard error; by default only on a terminal, after two seconds.
 
-    Ctrl-C returns the run so far.
+    Ctrl-C and SIGTERM return the run so far; a second one raises.
 
     >>> import latebloom as lb
     >>> problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], truth=[1.0, 1.0], init=[-1.0, 1.0])

@@ -1,0 +1,178 @@
+"""Runs in a store while they are made: records as they come, states now and then, each run published when it is over.
+
+A run that was interrupted or killed goes on from the furthest state there is, and a `train` that has more steps than a
+finished one of the same dynamics from the end of that.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from latebloom.engine.batch import AbstractBatch, Rows
+from latebloom.engine.job import AbstractJob
+from latebloom.engine.outcome import Ending
+from latebloom.engine.run import BARE, Run
+from latebloom.engine.scheduler import Listener
+from latebloom.engine.states import OtherShapeError, pack, params_by_path, unpack
+from latebloom.errors import LatebloomWarning
+from latebloom.store import DamagedError, LiveRun, Store, StoreError, states
+from latebloom.store.atomic import discard
+
+SOON = 3.0  # seconds of work before the first state: what takes less is computed again sooner than it is read
+EVERY = 30.0  # seconds of work between two states
+SHARE = 0.005  # of the time may go into writing states: a large network's are written less often
+PARAMS = "params:"  # the parameters in a state, by their path
+
+
+class Keeper(Listener):
+    """Listens to the scheduler and keeps what it hears in a store."""
+
+    def __init__(self, jobs: Sequence[AbstractJob], store: Store, *, fresh: bool = False):
+        self.jobs, self.store, self.fresh = jobs, store, fresh
+        self.live: dict[int, LiveRun] = {}
+        self.left = {} if fresh else store.attempts()
+        self.longer = {} if fresh else finished_states(jobs, store)
+        self.before: dict[int, Mapping[str, Any]] = {}  # what earlier parts of a run took
+        self.sources: dict[int, Path] = {}  # the attempts that states were taken from
+        self.due: dict[int, float] = {}
+        self.warned = False
+
+    def emit(self, number: int, rows: Rows) -> None:
+        self._live(number).append(rows)
+
+    def _live(self, number: int) -> LiveRun:
+        if number not in self.live:
+            self.live[number] = self.store.begin(self.jobs[number].configuration())
+        return self.live[number]
+
+    def begun(self, batch: AbstractBatch) -> None:
+        for number in batch.numbers:
+            if self._go_on(batch, number) or self._lengthen(batch, number):
+                rows = batch.rows(number)
+                if rows:
+                    self.emit(number, rows)
+                if number in self.sources and self.sources[number].parent.name == "live":
+                    discard(self.sources.pop(number))  # all that it had is here, or comes again
+        self.due[id(batch)] = SOON
+
+    def _go_on(self, batch: AbstractBatch, number: int) -> bool:
+        """Whether the job stands where an earlier attempt left it."""
+        for folder in states.furthest(self.left.get(self.jobs[number].key, [])):
+            state = self._read(batch, folder)
+            # Read first and taken then: nobody writes to a folder that no process owns.
+            if state is not None and states.take(folder, self._live(number).folder):
+                self._resume(batch, number, *state)
+                self.sources[number] = folder
+                return True
+        return False
+
+    def _lengthen(self, batch: AbstractBatch, number: int) -> bool:
+        """Whether the job stands at the end of a finished one with fewer steps."""
+        folder = self.longer.get(self.jobs[number].key)
+        state = None if folder is None else self._read(batch, folder)
+        if state is not None:
+            self._resume(batch, number, *state)
+        return state is not None
+
+    def _read(self, batch: AbstractBatch, folder: Path) -> tuple[Any, Mapping[str, Any]] | None:
+        """The state in a folder and what it says of itself; None, said in a warning, if it cannot be used."""
+        try:
+            stored = states.read_state(folder)
+            return unpack(stored.about["state"], stored.arrays, batch.trees()), stored.about
+        except (DamagedError, OtherShapeError, KeyError, TypeError) as error:
+            states.set_aside(folder, error.what if isinstance(error, DamagedError) else str(error))
+            return None
+
+    def _resume(self, batch: AbstractBatch, number: int, state: Any, about: Mapping[str, Any]) -> None:
+        batch.resume(number, state)
+        self.before[number] = about
+        if len(self.jobs) == 1:
+            where = f"{self.jobs[number].clock.replace('_', ' ')} {about['at']:,.10g}"
+            print(f"latebloom: goes on from {where}", file=sys.stderr)
+
+    def advanced(self, batch: AbstractBatch) -> None:
+        worked, ends = batch.seconds, [number for number in batch.numbers if batch.at_end(number)]
+        if worked >= self.due[id(batch)]:
+            took = self._write(batch, batch.numbers)
+            self.due[id(batch)] = worked + max(EVERY, took / SHARE)
+        elif ends and worked >= SOON:
+            self._write(batch, ends)
+
+    def cancelled(self, batch: AbstractBatch) -> None:
+        self._write(batch, batch.numbers)
+
+    def _write(self, batch: AbstractBatch, numbers: Sequence[int]) -> float:
+        """Seconds that it took to write the states of some jobs; a disk that refuses is said once."""
+        started = time.perf_counter()
+        try:
+            for number in numbers:
+                if (state := batch.state(number)) is not None:
+                    self._live(number).write_state(*self._packed(batch, number, state))
+        except StoreError as error:
+            if not self.warned:
+                self.warned = True
+                warnings.warn(f"{error}; the run goes on, but could not be resumed", LatebloomWarning, stacklevel=2)
+        return time.perf_counter() - started
+
+    def _packed(self, batch: AbstractBatch, number: int, state: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        told, arrays = pack(state)
+        at, gradients = batch.reached(number)
+        earlier = self.before.get(number, {})
+        about = {
+            "state": told,
+            "clock": self.jobs[number].clock,
+            "at": at,
+            "gradients": gradients,
+            "seconds": earlier.get("seconds", 0.0) + batch.seconds_of(number),
+            "parts": earlier.get("parts", 0) + 1,
+            "lineage": self.jobs[number].lineage,
+        }
+        params = batch.params(number)
+        named = {} if params is None else params_by_path(params, BARE)
+        return about, arrays | {f"{PARAMS}{path}": leaf for path, leaf in named.items()}
+
+    def finished(self, number: int, run: Run) -> Run:
+        if run.outcome.ending is Ending.NOT_BEGUN:
+            return run
+        if earlier := self.before.get(number):
+            told = {"seconds": run.provenance["seconds"] + earlier["seconds"], "parts": earlier["parts"] + 1}
+            run = replace(run, provenance=run.provenance | told)
+        live, job = self._live(number), self.jobs[number]
+        if run.outcome.complete and job.lineage is None:
+            live.drop_state()  # nothing goes on from it
+        published = live.finish(*run.to_stored(), replace=self.fresh)
+        if number in self.sources:
+            discard(self.sources[number])
+        at = None if run.outcome.complete else (run.outcome.step, math.inf)
+        self.store.supersede(job.key, but=published.id, at=at)
+        return run
+
+    def close(self) -> None:
+        """Gives up what is not finished; it stays, for whoever goes on."""
+        for begun in self.live.values():
+            begun.close()
+        if self.before and len(self.jobs) > 1:
+            text = f"{len(self.before)} of {len(self.jobs)} runs went on from where they were"
+            print(f"latebloom: {text}", file=sys.stderr)
+
+
+def finished_states(jobs: Sequence[AbstractJob], store: Store) -> dict[str, Path]:
+    """By the key of a job, the finished run of the same dynamics and records that ends nearest before it."""
+    wanted = {job.lineage: job for job in jobs if job.lineage is not None}
+    if not wanted:
+        return {}
+    found: dict[str, tuple[float, Path]] = {}
+    known = [(facts, folder) for facts, folder in store.finished_states() if facts.get("lineage") in wanted]
+    for job in jobs:
+        fitting = [(facts["at"], folder) for facts, folder in known if facts["lineage"] == job.lineage]
+        nearer = [pair for pair in fitting if pair[0] < job.length]
+        if nearer:
+            found[job.key] = max(nearer)
+    return {key: folder for key, (_, folder) in found.items()}
