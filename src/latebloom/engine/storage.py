@@ -71,11 +71,11 @@ def run_stored(
         if job.key in found or job.key in missing:
             continue
         _require_portable(job)
-        stored = store.find(job.configuration())
+        stored = store.read(job.configuration(), revive)
         if stored is None:
             missing[job.key] = job
         else:
-            found[job.key] = revive(stored)
+            found[job.key] = stored
     found |= dict(zip(missing, _compute(list(missing.values()), store, label=label, **options), strict=True))
     return [found[job.key] for job in jobs], len(missing)
 
@@ -146,6 +146,8 @@ def opened(store: Place) -> Store:
 
 def revive(stored: StoredRun) -> Run:
     """A stored run as a `Run`."""
-    if "outcome" not in stored.summary:
+    is_run = stored.state == "finished" and "kind" in stored.configuration  # then its outcome is not there by damage
+    if "outcome" not in stored.summary and not is_run:
         raise InputError(f"{stored.id} is not a finished run ({stored.state}): see `latebloom runs show {stored.id}`")
-    return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
+    with stored.understood():
+        return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
