@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -15,11 +16,10 @@ from latebloom.engine.milestones import (
     Milestones,
     Watch,
     find,
-    from_stored,
     pin,
     sharpness,
-    to_stored,
 )
+from latebloom.engine.summary import read_milestones
 
 WATCH = Watch("generalised", "test_error", 0.1)
 NAN = float("nan")
@@ -137,7 +137,7 @@ CURVES = {
 
 @pytest.mark.parametrize("milestones", CURVES.values(), ids=CURVES.keys())
 def test_what_is_stored_is_read_back(milestones):
-    assert from_stored(json.loads(json.dumps(to_stored(milestones)))) == milestones
+    assert read_milestones(json.loads(json.dumps(asdict(milestones)))) == milestones
 
 
 def test_delay_and_ratio():

@@ -126,6 +126,11 @@ def test_a_flipped_bit_in_an_array_is_noticed_when_it_is_read(store: Store, put:
     data = bytearray((run.folder / "arrays.npz").read_bytes())
     data[data.index(np.ones(1).tobytes()) + 3] ^= 1
     (run.folder / "arrays.npz").write_bytes(bytes(data))
+    with pytest.raises(
+        DamagedError, match=r"is damaged \(arrays.npz is not what was published: its checksum differs\)"
+    ):
+        _ = store.get(run.id).arrays
+    (run.folder / "checksums.json").unlink()  # a run of before there were checksums
     found = store.find({"a": 1})  # which looks at the archive's table of contents only
     assert found is not None
     with pytest.raises(DamagedError, match=rf"run {run.id} is damaged \(Bad CRC-32"):

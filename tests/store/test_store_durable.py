@@ -19,7 +19,7 @@ from latebloom.store import Store, StoreError
 from latebloom.store.atomic import durable
 from latebloom.store.formats import read_json, write_json
 
-FILES = ["arrays.npz", "configuration.json", "records.parquet", "summary.json"]
+FILES = ["arrays.npz", "checksums.json", "configuration.json", "records.parquet", "summary.json"]
 
 
 class Call(NamedTuple):
@@ -158,11 +158,11 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
     writer.join()
 
 
-@pytest.mark.parametrize("allowed", range(7))
+@pytest.mark.parametrize("allowed", range(8))
 def test_a_run_is_whole_or_not_there_wherever_it_stops(
     store: Store, monkeypatch: pytest.MonkeyPatch, allowed: int
 ) -> None:
-    """A run has six renames: owner, configuration, records, arrays, summary, and the folder's own."""
+    """A run has seven renames: owner, configuration, records, arrays, summary, checksums, and the folder's own."""
     real, left = os.rename, list(range(allowed))
 
     def rename(source: Any, target: Any) -> None:
@@ -174,9 +174,9 @@ def test_a_run_is_whole_or_not_there_wherever_it_stops(
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", rename)
         patch.setattr(os, "replace", rename)
-        stopped = pytest.raises(StoreError, match="Operation not permitted") if allowed < 6 else nullcontext()
+        stopped = pytest.raises(StoreError, match="Operation not permitted") if allowed < 7 else nullcontext()
         with stopped:
             store.begin({"a": 1}).finish({"x": np.arange(3)}, {"n": 1}, {"w": np.ones(2)})
     found = store.find({"a": 1})
-    assert (found is not None) == (allowed == 6)
+    assert (found is not None) == (allowed == 7)
     assert found is None or (found.summary, found.columns["x"].tolist()) == ({"n": 1}, [0, 1, 2])

@@ -55,7 +55,7 @@ def test_a_run_comes_back_whole(store: Store) -> None:
         assert_identical(column, run.columns[name])
     for name, array in arrays.items():
         assert_identical(np.asarray(array), run.arrays[name])
-    names = ["arrays.npz", "configuration.json", "records.parquet", "summary.json"]
+    names = ["arrays.npz", "checksums.json", "configuration.json", "records.parquet", "summary.json"]
     assert sorted(path.name for path in run.folder.iterdir()) == names
     assert list((store.path / "live").iterdir()) == []
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from latebloom.errors import InputError
 
+_DEEPEST = 100  # ten times what any document of ours has; beyond a thousand Python gives up where it happens to be
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -53,12 +54,14 @@ def parse(text: str) -> dict[str, Any]:
     return _restored(value)
 
 
-def _restored(value: Any) -> Any:
+def _restored(value: Any, depth: int = 0) -> Any:
     """The three names as numbers again, wherever they are."""
+    if depth > _DEEPEST:
+        raise ValueError(f"nested deeper than {_DEEPEST}")
     if isinstance(value, dict):
-        return {key: _restored(item) for key, item in value.items()}
+        return {key: _restored(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_restored(item) for item in value]
+        return [_restored(item, depth + 1) for item in value]
     return _NOT_FINITE.get(value, value) if isinstance(value, str) else value
 
 

@@ -6,7 +6,7 @@ at or below the threshold]; `train` then pins it to the exact step by running th
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,15 +30,20 @@ class Watch:
 class Crossing:
     """A passage from above to below the threshold, seen on records `bracket`; `step` is exact if `pinned`.
 
-    In a flow it is a time, located on the solver's dense output.
+    In a flow it is a time, located on the solver's dense output. Both ends of the bracket are the first record where
+    the value was below from the start: `at_most`, since it may have been so before.
     """
 
     step: float
     bracket: tuple[float, float]
     pinned: bool = False
 
+    @property
+    def at_most(self) -> bool:
+        return self.bracket[0] == self.bracket[1]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Milestone:
     """What became of a `Watch`.
 
@@ -107,10 +112,13 @@ class Milestone:
         if self.first is None:
             return f"not {self.name} by {self._at(self.last_step)} ({self.column} ≤ {self.threshold:g})"
         low, high = self.first.bracket
-        bracket = "" if self.first.pinned else f" [{self._show(low)}, {self._show(high)}]"
-        where = f"{self.name} at {self._at(self.first.step)}{bracket}"
+        exact = self.first.pinned or self.first.at_most
+        bracket = "" if exact else f" [{self._show(low)}, {self._show(high)}]"
+        where = f"{self.name} at {'most at ' * self.first.at_most}{self._at(self.first.step)}{bracket}"
         where += "" if self.log_time is None else f" (log time {self.log_time:.5g})"
         return where if self.lost is None else f"{where}, lost again by {self._at(self.lost)}"
+
+    __repr__ = __str__
 
     def _at(self, when: float) -> str:
         return f"{self.clock.replace('_', ' ')} {self._show(when)}"
@@ -119,9 +127,9 @@ class Milestone:
         return f"{when:,}" if self.clock == "step" else f"{when:.5g}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Milestones:
-    """Memorisation (t1), generalisation (t2), and the delay between them."""
+    """Memorisation (t1), generalisation (t2), and the delay between them; shown as a sentence."""
 
     memorised: Milestone | None
     generalised: Milestone | None
@@ -143,6 +151,13 @@ class Milestones:
             return None
         return (self.memorised.when + self.delay) / self.memorised.when
 
+    @property
+    def reversed(self) -> bool:
+        """Whether it generalised before it memorised, or without: then there was no delay to speak of."""
+        if self.memorised is None or self.generalised is None or self.generalised.when is None:
+            return False
+        return self.memorised.when is None or self.generalised.when < self.memorised.when
+
     def to_json(self, learning_rate: float | None) -> dict[str, Any]:
         both = {"memorised": self.memorised, "generalised": self.generalised}
         shown: dict[str, Any] = {k: None if m is None else m.to_json(learning_rate) for k, m in both.items()}
@@ -150,9 +165,13 @@ class Milestones:
 
     def __str__(self) -> str:
         parts = [str(m) for m in (self.memorised, self.generalised) if m is not None]
-        if self.ratio is not None:
-            parts.append(f"delay {self.ratio:,.0f}x")
+        if self.reversed:
+            return f"{', '.join(parts)}; generalised before it memorised: no grokking"
+        if self.ratio is not None and self.memorised is not None and self.memorised.first is not None:
+            parts.append(f"delay {'at least ' * self.memorised.first.at_most}{self.ratio:,.0f}x")
         return ", ".join(parts) or "no milestones"
+
+    __repr__ = __str__
 
 
 def find(watch: Watch, steps: np.ndarray, values: np.ndarray, *, clock: str = "step") -> Milestone:
@@ -180,6 +199,18 @@ def find(watch: Watch, steps: np.ndarray, values: np.ndarray, *, clock: str = "s
         last_step=number(steps[-1]),
         clock=clock,
     )
+
+
+def first_crossing(clock: np.ndarray, reached: np.ndarray) -> Crossing | None:
+    """The first record at which a condition holds, with the record before it; None if it never does.
+
+    It is the record and not a value between two: where in its bracket the passage was, records do not say.
+
+    >>> first_crossing(np.array([0.0, 1.0, 2.0]), np.array([False, False, True]))
+    Crossing(step=2.0, bracket=(1.0, 2.0), pinned=False)
+    """
+    hits = np.flatnonzero(reached)
+    return _crossing(clock, int(hits[0]), int if clock.dtype.kind == "i" else float) if len(hits) else None
 
 
 def _crossing(steps: np.ndarray, index: int, number: type[int] | type[float]) -> Crossing:
@@ -215,26 +246,3 @@ def with_log_time(milestone: Milestone, steps: np.ndarray, log_times: np.ndarray
 def _exponential(log_time: float | None) -> float | None:
     """The time itself, where it is a float."""
     return float(np.exp(log_time)) if log_time is not None and log_time < np.log(np.finfo(float).max) else None
-
-
-def from_json(data: dict[str, Any] | None) -> Milestone | None:
-    """A milestone from its stored form (`dataclasses.asdict`)."""
-    if data is None:
-        return None
-    crossings: dict[str, Any] = {
-        key: None
-        if data[key] is None
-        else Crossing(data[key]["step"], tuple(data[key]["bracket"]), data[key]["pinned"])
-        for key in ("first", "stable")
-    }
-    return Milestone(**(data | crossings))
-
-
-def to_stored(milestones: Milestones) -> dict[str, Any]:
-    """The milestones as plain JSON values, to be read back by `from_stored`."""
-    return asdict(milestones)
-
-
-def from_stored(data: dict[str, Any]) -> Milestones:
-    """The milestones that `to_stored` wrote."""
-    return Milestones(from_json(data["memorised"]), from_json(data["generalised"]), data["sharpness"])

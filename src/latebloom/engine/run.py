@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.engine import milestones as milestones_module
-from latebloom.engine.milestones import Milestones
-from latebloom.engine.outcome import NOT_BEGUN, Ending, Outcome
+from latebloom.engine import summary as summary_module
+from latebloom.engine.milestones import Crossing, Milestone, Milestones, Watch, find, first_crossing, sharpness
+from latebloom.engine.outcome import NOT_BEGUN, Outcome
+from latebloom.engine.summary import Summary
 from latebloom.errors import InputError, check_number, unknown_name
 
 if TYPE_CHECKING:
@@ -115,6 +116,47 @@ class Run:
             return None
         return self[self.clock][hits[0]].item()
 
+    def crossing(self, column: str, *, below: float | None = None, above: float | None = None) -> Crossing | None:
+        """When a column first was at or below (or above) a level: `run.crossing("test_error", below=0.02)`.
+
+        It is the first such record on the run's clock, and its bracket begins at the record before: where between the
+        two it was, records do not say. At the threshold of `t1` or `t2` it is the milestone itself, pinned. None if it
+        never was; if it was from the first record on, it is `at_most` that.
+        """
+        level = above if below is None else below
+        if level is None or None not in (below, above):
+            raise InputError(f"run.crossing needs one level: write run.crossing({column!r}, below=0.02) or above=…")
+        values, level = self[column], check_number("level", level)
+        if values.ndim > 1:
+            raise InputError(f"{column} has {values.shape[1]} numbers a record: a crossing needs a column of one")
+        if above is not None:
+            return first_crossing(self[self.clock], values >= level)
+        for known in (self.milestones.memorised, self.milestones.generalised):
+            if known is not None and (known.column, known.threshold) == (column, level):
+                return known.first
+        return first_crossing(self[self.clock], values <= level)
+
+    def milestones_at(self, *, memorised: float | None = None, generalised: float | None = None) -> Milestones:
+        """The milestones at other thresholds, from the records: `run.milestones_at(generalised=0.02).generalised.when`.
+
+        Those at the run's own thresholds are as they are; the others have the bracket of `run.crossing`.
+        """
+        asked = {"memorised": memorised, "generalised": generalised}
+        found = {name: self._milestone_at(name, level) for name, level in asked.items()}
+        sharp = None
+        if found["memorised"] is not None and found["generalised"] is not None:
+            test = self[found["generalised"].column]
+            sharp = sharpness(self[self.clock], test, found["memorised"], found["generalised"])
+        return Milestones(found["memorised"], found["generalised"], sharp)
+
+    def _milestone_at(self, name: str, level: float | None) -> Milestone | None:
+        known: Milestone | None = getattr(self.milestones, name)
+        if level is None or (known is not None and known.threshold == level):
+            return known
+        if known is None:
+            raise InputError(f"this run measures nothing that says when it was {name}: leave {name}={level!r} out")
+        return find(Watch(name, known.column, level), self[self.clock], self[known.column], clock=self.clock)
+
     def _moment(self, who: str, *moments: float | None) -> tuple[str, float]:
         """The one clock that was named, and its value."""
         given = [(clock, moment) for clock, moment in zip(CLOCKS, moments, strict=True) if moment is not None]
@@ -160,14 +202,8 @@ class Run:
 
         leaves = jax.tree_util.tree_leaves_with_path(self.params)
         arrays = {jax.tree_util.keystr(path) or BARE: np.asarray(leaf) for path, leaf in leaves}
-        summary = {
-            "complete": self.outcome.complete,
-            "outcome": asdict(self.outcome) | {"ending": self.outcome.ending.value},
-            "milestones": milestones_module.to_stored(self.milestones),
-            "final": self.final,
-            "provenance": self.provenance,
-        }
-        return self.columns, summary, arrays
+        summary = Summary(self.outcome, self.milestones, self.final, self.provenance)
+        return self.columns, summary.to_stored(), arrays
 
 
 def not_begun(configuration: dict[str, Any]) -> Run:
@@ -183,14 +219,16 @@ def from_stored(
     arrays: Mapping[str, np.ndarray],
 ) -> Run:
     """The run that `to_stored` wrote; parameters come back as an array, a dictionary, or by their path (`[0]`)."""
-    ending = summary["outcome"]
+    told = summary_module.from_stored(summary)
+    if configuration["kind"] not in CLOCK_OF:
+        raise ValueError(f"no kind of run is called {configuration['kind']!r}")
     return Run(
         configuration=dict(configuration),
         columns=dict(columns),
         params=params_of(arrays),
-        outcome=Outcome(Ending(ending["ending"]), ending["step"], ending["sentence"]),
-        milestones=milestones_module.from_stored(summary["milestones"]),
-        provenance=dict(summary["provenance"]),
+        outcome=told.outcome,
+        milestones=told.milestones,
+        provenance=told.provenance,
     )
 
 

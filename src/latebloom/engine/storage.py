@@ -105,11 +105,11 @@ def run_stored(
             continue
         _require_portable(job)
         is_served = renewed is None or job.key in renewed
-        stored = store.find(job.configuration()) if is_served else None
+        stored = store.read(job.configuration(), revive) if is_served else None
         if stored is None:
             missing[job.key] = job
         else:
-            found[job.key] = revive(stored)
+            found[job.key] = stored
     made = _compute(list(missing.values()), store, label=label, fresh=renewed is not None, **options)
     found |= dict(zip(missing, made, strict=True))
     if renewed is not None:
@@ -190,8 +190,10 @@ def opened(store: Place) -> Store:
 
 def revive(stored: StoredRun) -> Run:
     """A stored run as a `Run`."""
-    if "outcome" in stored.summary:
-        return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)
-    if stored.state in ("partial", "abandoned") and "kind" in stored.configuration:
+    if "outcome" not in stored.summary and "kind" in stored.configuration and stored.state in ("partial", "abandoned"):
         return salvaged(stored)
-    raise InputError(f"{stored.id} is not a finished run ({stored.state}): see `latebloom runs show {stored.id}`")
+    is_run = stored.state == "finished" and "kind" in stored.configuration  # then its outcome is not there by damage
+    if "outcome" not in stored.summary and not is_run:
+        raise InputError(f"{stored.id} is not a finished run ({stored.state}): see `latebloom runs show {stored.id}`")
+    with stored.understood():
+        return run_module.from_stored(stored.configuration, stored.columns, stored.summary, stored.arrays)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from latebloom.core.json import parse, plain
-from latebloom.store.errors import StoreError
+from latebloom.store.errors import DamagedError, GoneError, NewerError, StoreError
 from latebloom.store.layout import SUMMARY, Layout, State
-from latebloom.store.run import StoredRun, open_run, read_or_set_aside
+from latebloom.store.run import StoredRun, open_run, read_or_set_aside, warn
 
 if TYPE_CHECKING:
     import sqlite3
@@ -153,10 +153,18 @@ def _from_row(row: Row | None, stamp: str | None, state: State, folder: Path) ->
 
 
 def _from_disk(layout: Layout, state: State, folder: Path) -> StoredRun | None:
+    """The run in a folder; what cannot be read is said in a line and must not hide the others."""
     try:
+        if state == "live":  # not moved aside: a process is writing to it
+            return open_run(folder, state)
         return read_or_set_aside(layout, folder, partial(open_run, state=state))
-    except StoreError:  # not ours to read: one unreadable folder must not hide the others
+    except GoneError:
         return None
+    except (DamagedError, NewerError) as error:
+        warn(f"{error.what}: left in place, and not listed")
+    except StoreError as error:
+        warn(str(error))
+    return None
 
 
 def _row(run: StoredRun, stamp: str) -> Row:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from latebloom.core.json import plain
+from latebloom.errors import InputError
+from latebloom.store.errors import BROKEN, StoreError, reason
 from latebloom.store.formats import read_json, write_json
 
 CONFIGURATION = "configuration.json"
@@ -21,6 +23,8 @@ SUMMARY = "summary.json"
 RECORDS = "records.parquet"
 STREAM = "records.arrows"
 ARRAYS = "arrays.npz"
+STATE = "state.npz"
+USELESS = "useless-state.npz"  # a state that could not be used
 OWNER = "owner.json"
 
 State = Literal["finished", "partial", "live", "abandoned"]
@@ -36,10 +40,26 @@ def default_path() -> Path:
     """The folder in LATEBLOOM_STORE, else `store` in the user's data folder of this platform."""
     chosen = os.environ.get("LATEBLOOM_STORE")
     if chosen:
-        return Path(chosen).expanduser()
+        return checked_path(chosen, "LATEBLOOM_STORE")
     from platformdirs import user_data_path
 
     return user_data_path("latebloom") / "store"
+
+
+def checked_path(path: str | os.PathLike[str], what: str = "store") -> Path:
+    """The path in full, refused where no folder can be."""
+    if isinstance(path, str) and not path.strip():
+        raise InputError(f"{what}={path!r} names no folder: give one, or leave it out for your own")
+    try:
+        folder = Path(path).expanduser().absolute()
+        is_other = os.path.lexists(folder) and not folder.is_dir()
+    except RuntimeError:
+        raise InputError(f"{what}={str(path)!r}: there is no such user; write the path in full") from None
+    except (TypeError, ValueError):  # not text, or with a zero byte inside
+        raise InputError(f"{what}={path!r} is not a path: give the folder as text") from None
+    if is_other:
+        raise InputError(f"{what}={str(path)!r} is not a folder: give a folder, which is made if it is not there")
+    return folder
 
 
 @dataclass(frozen=True)
@@ -76,7 +96,7 @@ class Layout:
     def places(self) -> list[Place]:
         """State and folder of every run, from the names of the folders alone."""
         # The live ones first: one that is published meanwhile is then seen twice and not missed.
-        live = [folder for folder in folders(self.live) if (folder / CONFIGURATION).exists()]
+        live = [folder for folder in folders(self.live) if os.path.lexists(folder / CONFIGURATION)]
         found: list[Place] = [("live" if is_owned(folder) else "abandoned", folder) for folder in live]
         found.extend(("partial", folder) for folder in folders(self.partial))
         found.extend(("finished", folder) for folder in folders(self.finished))
@@ -84,16 +104,19 @@ class Layout:
 
 
 def folders(parent: Path) -> list[Path]:
-    """The folders of runs in `parent`, sorted; none if it does not exist.
+    """The runs in `parent`, sorted; none if it does not exist.
 
-    Anything else there is not ours: a note somebody left, a run on its way out (`.deleted-…`).
+    Anything else there is not ours: a note somebody left, a run on its way out (`.deleted-…`). What has the name of a
+    run and is no folder is a damaged run.
     """
     try:
-        with os.scandir(parent) as entries:
-            names = [entry.name for entry in entries if entry.is_dir() and _ID.fullmatch(entry.name)]
+        names = [path.name for path in parent.iterdir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [parent / name for name in sorted(names)]
+    except OSError as error:
+        text = f"cannot read {parent} ({reason(error)}): check its permissions or choose another with --store DIR"
+        raise StoreError(text) from error
+    return [parent / name for name in sorted(names) if _ID.fullmatch(name)]
 
 
 def canonical(configuration: Mapping[str, Any]) -> str:
@@ -129,7 +152,7 @@ def is_owned(folder: Path) -> bool:
     """Whether the process that signed the folder is still running."""
     try:
         owner = read_json(folder / OWNER)
-    except (OSError, ValueError):
+    except (OSError, *BROKEN):
         return False
     if owner.get("host") != _host():
         return time.time() - _last_write(folder) < _SILENCE
@@ -140,9 +163,9 @@ def is_owned(folder: Path) -> bool:
 
 def _last_write(folder: Path) -> float:
     times = [0.0]
-    with suppress(FileNotFoundError):  # published meanwhile
+    with suppress(OSError):  # published meanwhile
         for path in [folder, *folder.iterdir()]:
-            with suppress(FileNotFoundError):  # a draft that got its name meanwhile
+            with suppress(OSError):  # a draft that got its name meanwhile
                 times.append(path.stat().st_mtime)
     return max(times)
 

@@ -12,7 +12,8 @@ from typing import Any, Self
 from latebloom.core.json import plain
 from latebloom.errors import InputError
 from latebloom.store.atomic import discard, make_folder, renamed, sync_folder, token
-from latebloom.store.errors import StoreError, reading, writing
+from latebloom.store.checksums import CHECKSUMS, seal, unseal
+from latebloom.store.errors import NewerError, StoreError, reading, writing
 from latebloom.store.formats import (
     StreamWriter,
     check_arrays,
@@ -26,6 +27,7 @@ from latebloom.store.layout import (
     ARRAYS,
     CONFIGURATION,
     RECORDS,
+    STATE,
     STREAM,
     SUMMARY,
     Layout,
@@ -34,8 +36,8 @@ from latebloom.store.layout import (
     run_key,
     sign,
 )
-from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside
-from latebloom.store.states import STATE, write_state
+from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside, warn
+from latebloom.store.states import write_state
 
 _ATTEMPTS = 10  # another process can take the name again while we clear it, but not for ever
 
@@ -99,12 +101,14 @@ class LiveRun:
         table, checked = to_table(columns), check_arrays(arrays or {})
         report = plain(summary, "summary", lossless=True)
         with writing(self._layout.root):
+            unseal(self.folder)  # of a run that was published before and goes on
             write_table(self.folder / RECORDS, table)
             write_arrays(self.folder / ARRAYS, checked)
             write_json(self.folder / SUMMARY, report)
             self._stream.close()
             sync_folder(self.folder)  # before the stream goes: a power cut must not take both
             (self.folder / STREAM).unlink(missing_ok=True)
+            seal(self.folder)  # last: what is there now is what was computed
             sync_folder(self.folder)
         run = _publish_written(self._layout, self.folder, is_complete=_is_complete(summary), replace=replace)
         self._is_open = False
@@ -161,8 +165,11 @@ def _last_summary(run: StoredRun) -> dict[str, Any] | None:
     """The summary of a run that was killed between its last file and its publication: nothing is missing then."""
     with reading(run.folder):
         is_written = (run.folder / RECORDS).exists() and (run.folder / SUMMARY).exists()
-        is_whole = is_written and not (run.folder / STREAM).exists()
-        return read_json(run.folder / SUMMARY) if is_whole else None
+        if not is_written or (run.folder / STREAM).exists():
+            return None
+        if (run.folder / CHECKSUMS).exists():
+            open_whole(run.folder)
+        return read_json(run.folder / SUMMARY)
 
 
 def _claim(layout: Layout, run: StoredRun) -> Path:
@@ -196,9 +203,24 @@ def _publish_written(layout: Layout, folder: Path, *, is_complete: bool, replace
     state: State = "finished" if is_complete else "partial"
     target = layout.finished / key if is_complete else layout.partial / f"{key}-{suffix.rpartition('-')[2]}"
     with writing(layout.root):
-        _publish(layout, folder, target, replace=replace)
+        if not (folder / CHECKSUMS).exists():
+            seal(folder)
+            sync_folder(folder)
+        try:
+            _publish(layout, folder, target, replace=replace)
+        except NewerError as error:
+            return _withdraw(folder, state, error)
         resign(target)
     return open_run(target, state)
+
+
+def _withdraw(folder: Path, state: State, error: NewerError) -> StoredRun:
+    """The run in memory only: its place belongs to a newer version."""
+    run = open_run(folder, state)
+    _ = run.columns, run.arrays
+    discard(folder)
+    warn(f"{error.what}: it is left alone, and what was computed now is not kept")
+    return run
 
 
 def _publish(layout: Layout, source: Path, target: Path, *, replace: bool) -> None:

@@ -20,13 +20,11 @@ from latebloom.errors import LatebloomWarning
 from latebloom.store.atomic import discard
 from latebloom.store.errors import DamagedError, reading, reason
 from latebloom.store.formats import read_arrays, write_arrays
-from latebloom.store.layout import Layout, folders, is_owned
+from latebloom.store.layout import STATE, USELESS, Layout, folders, is_owned
 
 if TYPE_CHECKING:
     import numpy as np
 
-STATE = "state.npz"
-USELESS = "useless-state.npz"  # the name of one that could not be used: nothing is deleted
 ABOUT = "about"  # the member that says what the others are
 
 
@@ -119,7 +117,7 @@ def take(source: Path, target: Path) -> bool:
 
 
 def set_aside(folder: Path, why: str) -> None:
-    """Give a state that cannot be used another name, and say so."""
+    """Give a state that cannot be used another name, and say so; nothing is deleted."""
     try:
         (folder / STATE).rename(folder / USELESS)
     except FileNotFoundError:  # another process was quicker, and said so

@@ -5,19 +5,21 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from latebloom.errors import InputError, UnknownNameError
 from latebloom.store import states
 from latebloom.store.atomic import discard, size
-from latebloom.store.errors import writing
+from latebloom.store.errors import DamagedError, GoneError, NewerError, writing
 from latebloom.store.export import export_run
 from latebloom.store.index import Index, list_runs
-from latebloom.store.layout import STATES, Layout, Place, default_path, folders, run_key
+from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
 from latebloom.store.live import LiveRun, recover_run
-from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside
+from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside, set_aside, warn
+
+T = TypeVar("T")
 
 
 class Store:
@@ -28,7 +30,7 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = default_path() if path is None else Path(path).expanduser().absolute()
+        self.path = default_path() if path is None else checked_path(path)
         self._layout = Layout(self.path)
 
     def __repr__(self) -> str:
@@ -37,10 +39,21 @@ class Store:
     def find(self, configuration: Mapping[str, Any]) -> StoredRun | None:
         """The finished run with exactly this configuration, its records read and checked.
 
-        A damaged one is moved aside with a warning, and counts as not there.
+        A damaged one is moved aside with a warning, and counts as not there; so does one of a newer version, which
+        stays where it is.
         """
+        return self.read(configuration, lambda run: run)
+
+    def read(self, configuration: Mapping[str, Any], reader: Callable[[StoredRun], T]) -> T | None:
+        """What `reader` makes of the run that `find` finds; what it cannot read is treated as `find` does."""
         folder = self._layout.finished / run_key(configuration)
-        return read_or_set_aside(self._layout, folder, open_whole) if folder.is_dir() else None
+        if not os.path.lexists(folder):
+            return None
+        try:
+            return read_or_set_aside(self._layout, folder, lambda place: reader(open_whole(place)))
+        except NewerError as error:
+            warn(f"{error.what}: it is left alone, and counts as not there")
+        return None
 
     def begin(self, configuration: Mapping[str, Any]) -> LiveRun:
         """Start to write a run; use it in a `with` block."""
@@ -49,6 +62,20 @@ class Store:
     def runs(self) -> list[StoredRun]:
         """Every run, oldest first: finished, partial, live and abandoned."""
         return list_runs(self._layout)
+
+    def read_all(self, reader: Callable[[StoredRun], T]) -> list[T]:
+        """What `reader` makes of every run, oldest first; one that it cannot read is a warning and no more."""
+        made: list[T] = []
+        for run in self.runs():
+            try:
+                made.append(reader(run))
+            except DamagedError as error:
+                set_aside(self._layout, run.folder, error)
+            except NewerError as error:
+                warn(f"{error.what}: left in place, and not listed")
+            except GoneError:
+                continue
+        return made
 
     def get(self, id_prefix: str) -> StoredRun:
         """The run whose id is, or alone begins with, `id_prefix`."""
