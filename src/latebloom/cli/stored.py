@@ -118,7 +118,7 @@ def lines(rows: Sequence[Sequence[str]], width: int | None) -> Iterator[str]:
     if width is not None:
         widths = _fitted(widths, width - 2 * (len(widths) - 1))
     for row in zip(*columns, strict=True):
-        yield "  ".join(_cut(cell, room) for cell, room in zip(row, widths, strict=True)).rstrip()
+        yield "  ".join(_cut(cell, room) for cell, room in zip(row, widths, strict=True)).rstrip()[:width]
 
 
 def _short_id(name: str, names: Iterable[str]) -> str:
