@@ -68,6 +68,9 @@ def _run(words: list[str], *, debug: bool) -> int:
         _drop_output()
         return 0
     except (LatebloomError, TyperException, OSError, MemoryError) as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # `latebloom runs` alone
+            print(_sentence(error))
+            return 0
         if debug:
             traceback.print_exc()
         print(f"latebloom: {_sentence(error)}", file=sys.stderr)

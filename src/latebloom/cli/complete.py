@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -50,12 +51,13 @@ def entries_and_papers(incomplete: str) -> list[str]:
 def settings(ctx: typer.Context, incomplete: str) -> list[str]:
     """The settings of the entries that were named before, as far as all of them have them: `learning_rate=`."""
     from latebloom import catalog
-    from latebloom.errors import UnknownNameError
 
-    try:
-        chosen = catalog.select(ctx.params.get("experiments") or [])
-    except UnknownNameError:
+    # Not of the context's parameters: it is read up to an option whose value is being typed, and then has none.
+    typed = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
+    words = [word for word in (*typed, *(ctx.params.get("experiments") or ())) if word in {*catalog, *catalog.PAPERS}]
+    if not words:
         return []
+    chosen = catalog.select(words)
     common = [name for name in chosen[0].settings.values if all(name in entry.settings.values for entry in chosen)]
     return _starting([f"{name}=" for name in common], incomplete)
 

@@ -14,6 +14,8 @@ class GradientRatio(AbstractProbe):
     Source: "Grokking Beyond the Euclidean Norm of Model Parameters", Figure 3.
     """
 
+    tried_on = "sparse_recovery --penalty 'l1[1e-5]'"
+
     def check(self, problem, penalty):
         if penalty is None:
             raise CapabilityError("GradientRatio compares with a penalty and there is none: pass penalty=… or leave it")
