@@ -19,6 +19,10 @@ class GradientDescent(AbstractMethod):
 
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
+    @property
+    def stable_below(self) -> float:
+        return 2.0
+
     def init(self, problem, penalty, params):
         return ()
 

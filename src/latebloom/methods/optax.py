@@ -86,6 +86,14 @@ class Optax(AbstractMethod):
 
         return getattr(optax, self.optimiser)(self.learning_rate, **self.numbers, **dict(self.switches))
 
+    @property
+    def stable_below(self) -> float | None:
+        """That of plain steps and of heavy-ball momentum m, `2 (1 + m)`; others scale the gradient by its history."""
+        switches = {key: value for key, value in self.switches if value not in (None, False)}
+        if self.optimiser != "sgd" or switches or self.numbers.keys() - {"momentum"}:
+            return None
+        return 2.0 * (1 + float(self.numbers.get("momentum", 0.0)))
+
     def init(self, problem, penalty, params):
         return self._transformation().init(params)
 
