@@ -137,7 +137,8 @@ def test_one_verdict_that_differs_is_exit_code_1(latebloom, shared_store, wrongl
     """Of two entries the first has a wrong verdict, the second none: the exit code must say so."""
     answer = latebloom("verify", wrongly_documented.id, "beyond-l2/fig3", "--store", shared_store)
     assert answer.code == 1
-    assert answer.out.count("NOT as documented") == 1
+    assert answer.out.count("Unexpected: ") == 1
+    assert "1 unexpected" in answer.out
 
 
 def test_verify_takes_a_paper_and_draws_nothing(latebloom, shared_store, monkeypatch, tmp_path):

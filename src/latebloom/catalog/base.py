@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from latebloom.catalog.bounds import AbstractBound
-from latebloom.catalog.claims import FULL, Claim, Fails
+from latebloom.catalog.claims import FULL, Claim, Fails, Reads
 from latebloom.core.fields import SPECIFIERS, check_all, describe, seed
 from latebloom.core.reading import items, read_value, split
 from latebloom.errors import unknown_name
@@ -237,6 +237,7 @@ class Entry:
         outside: str | None = None,
         full: AbstractBound | Fails | None = None,
         control: AbstractControl | None = None,
+        reads: Reads | None = None,
     ) -> Callable[[F], F]:
         """Declares a claim: a function from the evidence to a number, under a bound; its docstring is the sentence.
 
@@ -251,7 +252,8 @@ class Entry:
                 raise TypeError(f"the claim {name} of {self.id} has no sentence: give it a docstring")
             if name in {claim.id for claim in self.claims}:
                 raise TypeError(f"{self.id} has two claims called {name}")
-            options = {"rate": rate, "fails": fails, "outside": outside, "full": full, "control": control}
+            options = {"rate": rate, "fails": fails, "outside": outside, "full": full}
+            options |= {"control": control, "reads": reads}
             told = (name, sentence, source or self.source, quantity, bound, function, kind)
             self.claims.append(Claim(*told, **options))
             return function

@@ -50,6 +50,34 @@ class Fails:
 
 
 @dataclass(frozen=True)
+class Reads:
+    """What the number of a condition is called, and how a table shows it: a condition is a sentence, not a quantity.
+
+    `bound` is what is asked of the number itself, with the condition's numbers by name; `number` what it is shown as.
+
+    >>> reads = Reads("t2 predicted / measured", "within {by:.0%} of 1", lambda gap: 1 + gap)
+    >>> reads.of(-0.0006), reads.bound_of(Condition("… within {by:.0%} …", {"by": 0.01}))
+    (0.9994, 'within 1% of 1')
+    """
+
+    name: str
+    bound: str
+    number: Callable[[Any], Any] = lambda value: value
+
+    def fits(self, value: Any) -> bool:
+        """Whether these are the words for this value: some conditions have another answer where a run has no t2."""
+        return all(isinstance(item, int | float) for item in (value if isinstance(value, list) else [value]))
+
+    def of(self, value: Any) -> Any:
+        """The number to show, of one draw or of several."""
+        return [self.number(item) for item in value] if isinstance(value, list) else self.number(value)
+
+    def bound_of(self, condition: AbstractBound) -> str:
+        """What is asked of it, in words."""
+        return self.bound.format(**condition.numbers) if isinstance(condition, Condition) else str(condition)
+
+
+@dataclass(frozen=True)
 class Claim:
     """One sentence of a paper (or its correction), how to measure it, and what the number must be.
 
@@ -58,6 +86,7 @@ class Claim:
     that the runs do not meet, of a printed sentence that is tried beyond it. `full` is the bound, or `Fails(reason)`,
     of the paper's size, where that is another. `rate` is the share of draws in which a claim that depends on the draw
     holds at least; 1 means always. `control` is a change under which it must turn, where those of its entry do not do.
+    `reads` names the number of a condition for the table.
     """
 
     id: str
@@ -72,6 +101,7 @@ class Claim:
     outside: str | None = None
     full: AbstractBound | Fails | None = None
     control: AbstractControl | None = None
+    reads: Reads | None = None
 
     def __post_init__(self):
         if self.kind not in KINDS:

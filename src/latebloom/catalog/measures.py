@@ -9,6 +9,7 @@ import numpy as np
 
 import latebloom as lb
 from latebloom.catalog.base import Evidence, any_draw
+from latebloom.catalog.claims import Reads
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from latebloom.penalties import AbstractPenalty
     from latebloom.problems import AbstractLinear, MatrixCompletion
 
+PREDICTED_T2 = Reads("t2 predicted / measured", "within {by:.0%} of 1", lambda gap: 1 + gap)  # of `t2_predicted`
 ETAS = np.geomspace(1e-3, 1.0, 25)  # the precisions at which the delays of Theorems 3.1 and 3.4 are tried
 
 

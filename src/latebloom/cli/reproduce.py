@@ -24,7 +24,7 @@ from latebloom.errors import InputError
 
 if TYPE_CHECKING:
     from latebloom.catalog.controls import Turned
-    from latebloom.catalog.reproduction import Report, Verdict
+    from latebloom.catalog.reproduction import Report
 
 Ids = Annotated[
     list[str],
@@ -173,32 +173,17 @@ def _finish(reports: list[Report], as_json: bool, *, table_only: bool = False) -
     if as_json:
         print_json([report.to_json() for report in reports])
     else:
-        _print_claims(reports)
+        _print_claims(reports, sentences=not table_only)
         if not table_only:
             _print_files(reports)
     return 0 if all(report.as_documented for report in reports) else 1
 
 
-def _print_claims(reports: list[Report]) -> None:
-    from rich.table import Table
+def _print_claims(reports: list[Report], *, sentences: bool) -> None:
+    from latebloom.cli.claims import claim_lines, columns
 
-    table = Table("experiment", "claim", "measured", "expected", "verdict", box=None, pad_edge=False)
-    for report in reports:
-        for verdict in report.verdicts:
-            row = (report.entry.id, verdict.claim.id, short(verdict.measured), verdict.claim.expected)
-            table.add_row(*row, _verdict(verdict))
-    console().print(table)
-
-
-def _verdict(verdict: Verdict) -> str:
-    notes = [] if verdict.draws == 1 else [f"held in {verdict.held} of {verdict.of}"]
-    if verdict.documented is None:
-        notes.append("not at the documented settings")
-    elif not verdict.as_documented:
-        notes.append("NOT as documented")
-    elif verdict.holds is False:
-        notes.append("as documented")
-    return verdict.word + (f" ({', '.join(notes)})" if notes else "")
+    for line in claim_lines(reports, columns(), sentences=sentences):
+        print(line)
 
 
 def _print_files(reports: list[Report]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from latebloom.engine.stability import too_long
 from latebloom.errors import LatebloomWarning
 from latebloom.methods import AbstractMethod, GradientDescent, ProximalGradient
 from latebloom.probes import GradientRatio
@@ -16,6 +17,7 @@ from latebloom.problems import AbstractLinear
 if TYPE_CHECKING:
     from latebloom.core.arrays import Params
     from latebloom.engine.run import Run
+    from latebloom.engine.stability import Edge
     from latebloom.engine.training import TrainJob
 
 FELT = 0.1  # a penalty with a smaller share of the loss's gradient is not what keeps a run from learning
@@ -43,7 +45,7 @@ def warn_unstable(job: TrainJob) -> None:
         warnings.warn(advice, LatebloomWarning, stacklevel=7)
 
 
-def why_broken(job: TrainJob, step: int) -> str:
+def why_broken(job: TrainJob, step: int, edge: Edge) -> str:
     """The probable cause of a loss that exploded at `step`, and what to do."""
     if step == 0:
         return "the start itself is beyond all numbers; scale the data or the initial parameters down"
@@ -52,6 +54,8 @@ def why_broken(job: TrainJob, step: int) -> str:
         return f"{_above(rate, limit)}; use e.g. {limit / 2:.2g}"
     if getattr(job.method, "learning_rate", None) is None:
         return "the steps are probably too large; try a tenth of the learning rate"
+    if edge.at_start is not None and edge.at_start > 1:
+        return f"at the start {too_long(job, edge.at_start)}"
     return f"learning_rate={rate:g} is probably too large; try {rate / 10:g}"
 
 

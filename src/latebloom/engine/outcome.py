@@ -49,9 +49,9 @@ def finished(step: int, remark: str = "") -> Outcome:
     return Outcome(Ending.FINISHED, step, f"finished after {step:,} steps{remark}")
 
 
-def stopped(step: int, event: str) -> Outcome:
+def stopped(step: int, event: str, remark: str = "") -> Outcome:
     """The event asked for was seen."""
-    return Outcome(Ending.STOPPED, step, f"stopped at step {step:,}: {event}, as asked")
+    return Outcome(Ending.STOPPED, step, f"stopped at step {step:,}: {event}, as asked{remark}")
 
 
 def budget_spent(step: int, event: str, remark: str = "") -> Outcome:

@@ -21,6 +21,7 @@ from latebloom.engine.milestones import Milestone, Milestones, Watch
 from latebloom.engine.provenance import provenance
 from latebloom.engine.record_times import log_spaced
 from latebloom.engine.run import Run
+from latebloom.engine.stability import Edge, hessian_products, plain_steps, step_times_curvature
 
 if TYPE_CHECKING:
     from latebloom.engine.training import TrainJob
@@ -75,6 +76,7 @@ class Shard(AbstractBatch):
         self.origins = np.zeros(size, dtype=np.int64)  # the steps that were made before this process
         self.over = np.zeros(size, dtype=bool)
         self.results = [LaneResult() for _ in range(size)]
+        self.edges = [Edge(job) for job in self.jobs]
         self.quota = FIRST_QUOTA
         self.total = float(sum(int(schedule[-1]) for schedule in self.schedules))
         self.progress: Progress
@@ -92,6 +94,7 @@ class Shard(AbstractBatch):
             "over": bool(self.over[lane]),
             "stopped": self.results[lane].stopped,
             "rows": self.rows(number),
+            "edge": self.edges[lane].state(),
         }
 
     def resume(self, number: int, state: Any) -> None:
@@ -102,6 +105,7 @@ class Shard(AbstractBatch):
         self.origins[lane] = self.steps[lane]
         self.positions[lane], self.over[lane] = state["position"], state["over"]
         self.results[lane].stopped = state["stopped"]
+        self.edges[lane].resume(state["edge"])
         self.results[lane].rows = [state["rows"]] if state["rows"] else []
 
     @staticmethod
@@ -130,19 +134,20 @@ class Shard(AbstractBatch):
         lane = self.numbers.index(number)
         return bool(self.steps[lane] == self.schedules[lane][-1] and not self.over[lane])
 
-    def _advance(self, progress: Progress, targets: Sequence[np.ndarray], stops: np.ndarray):
+    def _advance(self, progress: Progress, targets: Sequence[np.ndarray], stops: np.ndarray, lanes: Lane | None = None):
         table = np.zeros((len(targets), CAPACITY), dtype=np.int64)
         for lane, wanted in enumerate(targets):
             table[lane, : len(wanted)] = wanted
         counts = np.array([len(wanted) for wanted in targets], dtype=np.int64)
-        return descent.advance(self.lanes, progress, table, counts, np.asarray(stops, dtype=np.int64))
+        lanes = self.lanes if lanes is None else lanes
+        return descent.advance(lanes, progress, table, counts, np.asarray(stops, dtype=np.int64))
 
     def _plan(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The records to make in the next call, and where to pause, lane by lane."""
         targets, stops = [], self.steps.copy()
         for lane, schedule in enumerate(self.schedules):
             upcoming = schedule[self.positions[lane] :][:CAPACITY]
-            limit = self.steps[lane] + self.quota
+            limit = min(self.steps[lane] + self.quota, self._due(lane))
             wanted = upcoming[upcoming <= limit] if not self.over[lane] else upcoming[:0]
             # The last record is a call of its own: a longer run does not make it, and goes on from before it.
             if len(wanted) and wanted[-1] == schedule[-1] > self.steps[lane]:
@@ -158,12 +163,65 @@ class Shard(AbstractBatch):
         progress, rows, filled = jax.block_until_ready(self._advance(self.progress, targets, stops))
         speed = np.clip(seconds / (time.perf_counter() - started), 0.25, 8.0)
         # A call that only records is quick however many steps it was allowed: beyond the longest run there are none.
-        self.quota = min(int(speed * self.quota) + 1, max(int(schedule[-1]) for schedule in self.schedules) + 1)
+        # One that was cut short to look at the curvature says nothing of how many steps are made in a second.
+        if not any(self.steps[lane] + self.quota > self._due(int(lane)) for lane in np.flatnonzero(~self.over)):
+            self.quota = min(int(speed * self.quota) + 1, max(int(schedule[-1]) for schedule in self.schedules) + 1)
         self.progress = progress
         self._collect(targets, jax.tree.map(np.asarray, rows), np.asarray(filled), emit)
         self.steps = np.asarray(progress.point.step)
         self.done = float(self.steps.sum())
+        self._look()
         return bool(self.over.all())
+
+    def _due(self, lane: int) -> float:
+        """The next step at which a lane is looked at; none of those that fill up a shard is."""
+        return self.edges[lane].due if lane < len(self.edges) else np.inf
+
+    def _look(self) -> None:
+        """Measures how long the step is beside the curvature, of the lanes that stand where this is due."""
+        broken = np.asarray(self.progress.broken)
+        here = [lane for lane, edge in enumerate(self.edges) if self.steps[lane] == edge.due and not broken[lane]]
+        if not here:
+            return
+        # At two points in a row: where steps are too long a run jumps between a sharp side of a valley and a flat one.
+        points = [self.progress.point, self._stepped(self.lanes, self.progress.point, here)]
+        for lane, *found in zip(here, *(self._curvature(at, here) for at in points), strict=True):
+            self.edges[lane].saw(int(self.steps[lane]), max(found))
+
+    def _curvature(self, points: Point, chosen: Sequence[int]) -> np.ndarray:
+        """`learning_rate · sharpness` of some lanes, from differences of steps of the compiled program."""
+        only, lanes, whole = np.array(chosen), plain_steps(self.lanes), jax.tree.map(np.array, points.params)
+
+        def move(params: Any) -> Any:
+            for leaf, part in zip(jax.tree.leaves(whole), jax.tree.leaves(params), strict=True):
+                leaf[only] = part
+            moved = self._stepped(lanes, replace(points, params=jax.tree.map(to_jax, whole)), chosen)
+            return jax.tree.map(lambda leaf: np.asarray(leaf)[only], moved.params)
+
+        there = jax.tree.map(lambda leaf: leaf[only], whole)
+        rates = np.array([learning_rate_of(self.jobs[lane].method) for lane in chosen])
+
+        def exact(directions: Any) -> Any:
+            spread = jax.tree.map(np.zeros_like, whole)
+            for leaf, part in zip(jax.tree.leaves(spread), jax.tree.leaves(directions), strict=True):
+                leaf[only] = part
+            found = hessian_products(self.lanes, points.params, jax.tree.map(to_jax, spread))
+            return jax.tree.map(lambda leaf: (np.asarray(leaf)[only].T * rates).T, found)
+
+        found = step_times_curvature(move, there)
+        suspect = [self.edges[lane].factor(one) > 1 for lane, one in zip(chosen, found, strict=True)]
+        return np.where(suspect, step_times_curvature(move, there, exact), found) if any(suspect) else found
+
+    def _stepped(self, lanes: Lane, points: Point, chosen: Sequence[int]) -> Point:
+        """Where some lanes are a step after `points`, with nothing recorded."""
+        stops = np.array(points.step)
+        stops[np.array(chosen)] += 1
+        return self._advance(self._standing(points), [np.zeros(0)] * len(stops), stops, lanes)[0].point
+
+    def _standing(self, points: Point) -> Progress:
+        """The progress, put back to some points."""
+        nothing = jnp.zeros_like(self.progress.done)
+        return eqx.tree_at(lambda p: (p.point, p.anchor, p.done), self.progress, (points, points, nothing))
 
     def _collect(self, targets, rows: Rows, filled: np.ndarray, emit: Emit) -> None:
         broken, ended = np.asarray(self.progress.broken), np.asarray(self.progress.done)
@@ -199,7 +257,7 @@ class Shard(AbstractBatch):
         made = [result.steps_run - origin for result, origin in zip(self.results, self.origins.tolist(), strict=True)]
         made = made[: len(self.jobs)]  # the others fill up the shard
         shares = [self.seconds * steps / max(sum(made), 1) for steps in made]
-        return [assemble(*parts) for parts in zip(self.jobs, self.results, shares, strict=False)]
+        return [assemble(*parts) for parts in zip(self.edges, self.results, shares, strict=False)]
 
     def _record_here(self, emit: Emit) -> None:
         unfinished = ~self.over
@@ -219,6 +277,11 @@ class Shard(AbstractBatch):
             self.results[lane].broken_at = int(exact[lane])
             row = rows[lane] or self.results[lane].rows[0]  # broken before the first step: there is only the start
             self.results[lane].not_finite = not np.isfinite(row["train_loss"][0])
+        # At the start: on its way out a run is where the curvature is hundreds of times what it was.
+        looked = [lane for lane, edge in enumerate(self.edges) if broken[lane] and edge.job.method.stable_below]
+        found = self._curvature(descent.begin(self.lanes).point, looked) if looked else ()
+        for lane, one in zip(looked, found, strict=True):
+            self.edges[lane].at_start = self.edges[lane].factor(one)
 
     def _pin_watch(self, which: int) -> None:
         """Pins the first and the stable crossing of one watched probe, and records the state there."""
@@ -259,10 +322,7 @@ class Shard(AbstractBatch):
         wanted = [np.array([step]) if step > start else np.zeros(0) for step, start in zip(steps, starts, strict=True)]
         if not any(len(at) for at in wanted):
             return [{}] * len(wanted)
-        fresh = eqx.tree_at(
-            lambda p: (p.point, p.anchor, p.done), self.progress, (points, points, jnp.zeros_like(self.progress.done))
-        )
-        _, rows, _ = self._advance(fresh, wanted, np.maximum(steps, starts))
+        _, rows, _ = self._advance(self._standing(points), wanted, np.maximum(steps, starts))
         rows = jax.tree.map(np.asarray, rows)
         return [
             {"step": at.astype(np.int64)} | {name: v[lane, :1] for name, v in rows.items()} if len(at) else {}
@@ -296,8 +356,9 @@ def _shard_size(lanes: int, cores: int) -> int:
     return next(size for size in sizes if -lanes % size <= MOST_PADDING * lanes)
 
 
-def assemble(job: TrainJob, result: LaneResult, seconds: float) -> Run:
+def assemble(edge: Edge, result: LaneResult, seconds: float) -> Run:
     """The run of one lane: its clocks, its milestones under their names, its outcome."""
+    job = edge.job
     columns = result.columns()
     clocks = clocks_of(columns, job)
     columns = clocks | {name: values for name, values in columns.items() if name not in clocks}
@@ -312,7 +373,7 @@ def assemble(job: TrainJob, result: LaneResult, seconds: float) -> Run:
         configuration=job.configuration(),
         columns=columns,
         params=None if result.point is None else jax.tree.map(np.asarray, result.point.params),
-        outcome=_outcome(job, int(columns["step"][-1]), result),
+        outcome=_outcome(edge, int(columns["step"][-1]), result),
         milestones=Milestones(found[0], found[1] if measured else None, sharp if measured else None),
         provenance=provenance(seconds, result.steps_run) | {"learning_rate": rate},
     )
@@ -329,12 +390,17 @@ def clocks_of(columns: Rows, job: TrainJob) -> Rows:
     return clocks
 
 
-def _outcome(job: TrainJob, last: int, result: LaneResult) -> outcome.Outcome:
+def _outcome(edge: Edge, last: int, result: LaneResult) -> outcome.Outcome:
+    job = edge.job
     if result.broken_at is not None:
-        return outcome.broken(result.broken_at, finite=not result.not_finite, cause=why_broken(job, result.broken_at))
+        cause = why_broken(job, result.broken_at, edge)
+        return outcome.broken(result.broken_at, finite=not result.not_finite, cause=cause)
     if result.interrupted:
         return outcome.interrupted(last)
     remark = collapse(job, result.scheduled("train_error"), None if result.point is None else result.point.params)
+    remark += edge.remark
     if job.stop_at is None:
         return outcome.finished(last, remark)
-    return outcome.stopped(last, job.stop_at) if result.stopped else outcome.budget_spent(last, job.stop_at, remark)
+    if result.stopped:
+        return outcome.stopped(last, job.stop_at, edge.remark)
+    return outcome.budget_spent(last, job.stop_at, remark)

@@ -27,7 +27,7 @@ def pack(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray
     for name, part in state.items():
         if part is None or isinstance(part, bool | int | float | str):
             told[name] = {PLAIN: part}
-        elif isinstance(part, dict) and name == "rows":
+        elif isinstance(part, dict):  # of any length, so that it is not held against a shape
             told[name] = {COLUMNS: list(part)}
             arrays |= {f"{name}.{column}": np.asarray(values) for column, values in part.items()}
         else:

@@ -48,6 +48,11 @@ class AbstractMethod(Record):
         """Clocks that the method keeps in its memory, e.g. `log_time`: each is a column of the run."""
         return {}
 
+    @property
+    def stable_below(self) -> float | None:
+        """The largest `learning_rate · curvature` of a step that settles; None where no such number is known."""
+        return None
+
     def check(self, problem: AbstractProblem, penalty: AbstractPenalty | None) -> None:
         """Raises `CapabilityError` if the method cannot use this problem or this penalty."""
 

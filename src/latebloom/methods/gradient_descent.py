@@ -20,6 +20,10 @@ class GradientDescent(AbstractMethod):
     example = "gradient_descent[0.1]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
+    @property
+    def stable_below(self) -> float:
+        return 2.0
+
     def init(self, problem, penalty, params):
         return ()
 

@@ -110,6 +110,14 @@ class Optax(AbstractOptimiser):
 
         return getattr(optax, self.optimiser)(self.learning_rate, **self.numbers, **dict(self.switches))
 
+    @property
+    def stable_below(self) -> float | None:
+        """That of plain steps and of heavy-ball momentum m, `2 (1 + m)`; others scale the gradient by its history."""
+        switches = {key: value for key, value in self.switches if value not in (None, False)}
+        if self.optimiser != "sgd" or switches or self.numbers.keys() - {"momentum"}:
+            return None
+        return 2.0 * (1 + float(self.numbers.get("momentum", 0.0)))
+
 
 def as_method(what: str, value: Any) -> AbstractMethod:
     """A method as it is, and a transformation of optax as the method that it is."""

@@ -17,6 +17,10 @@ class ProximalGradient(AbstractMethod):
     example = "proximal_gradient[0.1]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
 
+    @property
+    def stable_below(self) -> float:
+        return 2.0  # of the loss alone: the prox of a convex penalty never lengthens a step
+
     def check(self, problem, penalty):
         require_prox(penalty, "ProximalGradient")
 

@@ -32,6 +32,10 @@ class SGD(AbstractOptimiser):
             raise InputError("nesterov=True looks ahead by the momentum, which is 0: give e.g. momentum=0.9")
         return {}
 
+    @property
+    def stable_below(self) -> float | None:
+        return None if self.nesterov else 2.0 * (1 + float(self.momentum))
+
     def transformation(self):
         import optax
 

@@ -23,7 +23,7 @@ from latebloom.catalog.beyond_l2.matrices import (
 )
 from latebloom.catalog.bounds import at_least, at_most, each, holds, within
 from latebloom.catalog.controls import Altered, Instead, OtherBound, Set, with_columns
-from latebloom.catalog.measures import completion, over, t2_predicted
+from latebloom.catalog.measures import PREDICTED_T2, completion, over, t2_predicted
 from latebloom.core.fields import count, number
 from latebloom.figures import Figure, Rule, panels
 
@@ -288,6 +288,7 @@ def recovers_if_the_oracle_does(e, most):
     source="ours: Theorem 3.4 in the limit αβ → 0",
     kind="ours",
     rate=0.8,
+    reads=PREDICTED_T2,
 )
 def predicted_t2(e, by):
     """The slow flow of |A|_* on the interpolators, its time divided by αβ, predicts t2."""

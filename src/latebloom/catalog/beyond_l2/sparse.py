@@ -10,9 +10,9 @@ import latebloom as lb
 from latebloom.catalog.base import Entry
 from latebloom.catalog.beyond_l2.draws import COLUMNS_NOTE, THRESHOLD_NOTE, SparseSettings, VectorSettings
 from latebloom.catalog.bounds import at_least, at_most, holds, within
-from latebloom.catalog.claims import NotAsked
+from latebloom.catalog.claims import NotAsked, Reads
 from latebloom.catalog.controls import Altered, Backwards, OtherBound
-from latebloom.catalog.measures import distance, over, t2_predicted
+from latebloom.catalog.measures import PREDICTED_T2, distance, over, t2_predicted
 from latebloom.core.fields import count, number, numbers
 from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 
@@ -149,6 +149,7 @@ def same_slow_phase(e):
 @fig3.claim(
     holds("the ratio |G|/(β|H|) falls below 1 between {low:g} t1 and {high:g} t1, and stays below", low=0.5, high=3.0),
     source="Caption of Figure 3",
+    reads=Reads("step at which |G|/(β|H|) falls below 1, over t1", "between {low:g} and {high:g}, and it stays below"),
 )
 def ratio_flips(e, low, high):
     """G dominates βH until memorisation; from there on βH dominates."""
@@ -179,6 +180,7 @@ def ends_at_oracle(e):
     source="Theorem 3.1 in the limit αβ → 0",
     kind="ours",
     rate=0.9,
+    reads=PREDICTED_T2,
 )
 def predicted_t2(e, by):
     """The exact slow flow of |a|_1 on the interpolators, its time divided by αβ, predicts t2."""
@@ -228,6 +230,10 @@ def l2_norm_grows_all_along(e):
     source="Section 3.1 (Validation Experiments)",
     rate=0.9,
     control=Altered("the recovery error of the run without l1", _unrecovered),
+    reads=Reads(
+        "relative recovery error over relative training error at the end",
+        "at most {most:g}, with a recovery error at least {fold:g} times smaller than at the start",
+    ),
 )
 def matches_training_error(e, most, fold):
     """At the end the recovery error matches the training error."""
