@@ -11,7 +11,8 @@ from typing import Any
 from latebloom.errors import LatebloomError
 from latebloom.figures.drawing import draw
 from latebloom.figures.look import style
-from latebloom.figures.traces import Figure, words
+from latebloom.figures.text import words
+from latebloom.figures.traces import Figure, letters
 
 # Under which names a picture says where it comes from: those that the two formats know.
 PNG = {"title": "Title", "settings": "Description", "runs": "Source", "software": "Software"}
@@ -28,8 +29,6 @@ def save(figure: Figure, folder: Path, name: str, told: Mapping[str, str] | None
         canvas = draw(figure)
         paths = []
         with style():
-            canvas.draw_without_rendering()
-            canvas.set_layout_engine("none")  # laid out once, not once per file
             for suffix, known in (("png", PNG), ("pdf", PDF)):
                 metadata: Any = {known[key]: text for key, text in (told or {}).items()}
 
@@ -56,13 +55,13 @@ def _whole(path: Path, write) -> Path:
 
 
 def _write_data(figure: Figure, path: Path) -> None:
-    """A row per point; a rule has one coordinate, a heat map three."""
+    """A row per point; a rule has one coordinate, a heat map three. `meaning` tells data from theory and guides."""
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
-        table.writerow(["panel", "x_label", "y_label", "trace", "series", "x", "y", "z"])
-        for number, panel in enumerate(figure.panels, start=1):
-            labels = [number, words(panel.x.title), words(panel.y.title)]
+        table.writerow(["panel", "x_label", "y_label", "meaning", "trace", "series", "x", "y", "z"])
+        for letter, panel in zip(letters(len(figure.panels)), figure.panels, strict=True):
+            labels = [letter, words(panel.x.title), words(panel.y.title)]
             for place, trace in enumerate(panel.traces):
                 for name, *values in trace.rows():
                     shown = ["" if value is None else repr(float(value)) for value in values]
-                    table.writerow([*labels, trace.kind, name or f"{trace.kind} {place}", *shown])
+                    table.writerow([*labels, trace.meaning, trace.kind, name or f"{trace.kind} {place}", *shown])

@@ -208,5 +208,4 @@ def accounts_figure(e):
                 Panel(right, Axis(r"$\beta t / \log\alpha$", "log"), Axis("cosine"), legend="center left"),
             ]
         ],
-        height=2.6,
     )

@@ -382,7 +382,7 @@ def fig9_figure(e):
             traces.append(Line(e.settings.long_counts, ends, name, f"cycle {place}", "points", hollow=True, size=6))
         traces.append(Line(list(errors), list(errors.values()), *look, symbol=symbol))
     panel = Panel(traces, Axis("measurements $N$"), Axis("recovery error at the end", "log"))
-    return Figure([[None, panel, None]], height=2.5, widths=(1, 4, 1))
+    return Figure([[None, panel, None]], widths=(1, 4, 1))
 
 
 @fig17.figure
@@ -394,11 +394,11 @@ def fig17_figure(e):
     shown.append(panels.errors(e[LARGE_SHALLOW], title=LARGE_SHALLOW))
     shown.append(panels.errors(e[LARGE], title=LARGE, legend=None))
     key = panels.family_key([f"N = {n}" for n in e.settings.counts], "train")
-    return Figure(panels.in_rows(shown, 3), height=2.0, key=key)
+    return Figure(panels.in_rows(shown, 3), key=key)
 
 
 @fig18.figure
 def fig18_figure(e):
     families = {f"L = {depth}": ends_and_times(list(runs_of(e, depth).values())) for depth in e.settings.depths}
     shown = panels.against_count(e.settings.counts, families, legend=None)
-    return Figure(panels.in_rows(shown, 2), height=2.0, key=panels.key_of(shown[0]))
+    return Figure(panels.in_rows(shown, 2), key=panels.key_of(shown[0]))

@@ -201,4 +201,4 @@ def app_e_figure(e):
         ]
         return Panel(traces, panels.STEPS, Axis("relative recovery error", "log"), title=title)
 
-    return Figure([[shown(small, "small start"), shown(large, "large start")]], height=2.5)
+    return Figure([[shown(small, "small start"), shown(large, "large start")]])

@@ -219,7 +219,7 @@ def fig35_figure(e):
     tests = [percent(e[name], "test_accuracy", *look) for name, look in names.items()]
     shell = []
     for part in ("train", "test"):
-        for name, label, marks in ((LARGE, large, "solid"), (USUAL, "usual start", "dotted")):
+        for name, label, marks in ((LARGE, large, "measured"), (USUAL, "usual start", "beside")):
             run = e[name]
             shell.append(
                 Line(run["l2_norm_of_weights"], run[f"{part}_loss"], f"{part}, {label}", part, marks, width=1.3)
@@ -230,7 +230,7 @@ def fig35_figure(e):
             [accuracy([*both(LARGE), without], large), accuracy(both(USUAL), "usual start, N(0, 1/rows)")],
             [
                 accuracy(tests, f"test, {large}, until it is there", low=60),
-                Panel(shell, norm, Axis("cross-entropy", "log"), legend="upper center", legend_columns=2),
+                Panel(shell, norm, Axis("cross-entropy", "log"), legend="upper center"),
             ],
         ]
     )

@@ -291,4 +291,4 @@ def fig1_figure(e):
 
     legend = {"legend": "lower right", "legend_title": r"$\ell_1$ penalty, dot: $t_2$"}
     below = [norms(L1, legend=None), norms(L2, **legend), norms(NUCLEAR, legend=None)]
-    return Figure([top, below], height=2.1)
+    return Figure([top, below])

@@ -161,14 +161,14 @@ def app_g2_figure(e):
     s = e.settings
     oracle = [oracle_panel(e, tau, bar=tau == s.coherences[-1]) for tau in s.coherences]
     descent = [descent_panel(e, tau) for tau in s.trained_coherences]
-    return Figure([*panels.in_rows(oracle, 3), *panels.in_rows([*descent, needed_panel(e)], 3)], height=2.1)
+    return Figure([*panels.in_rows(oracle, 3), *panels.in_rows([*descent, needed_panel(e)], 3)])
 
 
 def freedom(side, ranks):
     """The degrees of freedom at each rank, as a staircase."""
     counts = [lb.theory.degrees_of_freedom((side, side), rank) for rank in ranks]
     heights = [height for rank in ranks for height in (rank - 0.5, rank + 0.5)]
-    return Line(np.repeat(counts, 2), heights, "", "light", "dashed", fits=False)
+    return Line(np.repeat(counts, 2), heights, "", "light", "theory", name="degrees of freedom", fits=False)
 
 
 def diagram(traces, title, ranks, **axis):
@@ -213,6 +213,6 @@ def needed_panel(e):
         look = {"shade": panels.shade_of(place, len(s.coherences)), "symbol": panels.SYMBOLS[place % 8]}
         traces.append(Line(s.ranks, means, rf"oracle, $\tau$ = {tau:g}", marks="linked", **look))
     counts = [lb.theory.degrees_of_freedom((s.oracle_side, s.oracle_side), rank) for rank in s.ranks]
-    traces.append(Line(s.ranks, counts, "$r(n_1 + n_2 - r)$", "theory", "dashed"))
+    traces.append(Line(s.ranks, counts, "$r(n_1 + n_2 - r)$", "theory"))
     vertical = Axis("smallest $N$ (mean)", low=0, high=s.oracle_side**2)
     return Panel(traces, Axis("rank $r$", ticks=s.ranks), vertical, legend="lower right")

@@ -289,7 +289,7 @@ def free_stays_unbalanced(e):
 @rescaling.figure
 def rescaling_figure(e):
     sizes, laws, balances = [], [], []
-    theory = {"role": "theory", "marks": "dashed", "width": 0.8}
+    theory = {"role": "theory", "width": 0.8}
     for place, found in enumerate(families(e)):
         label, shade = f"L = {found.degree}: {ACTIVATIONS[found.degree][0]}", panels.shade_of(place, len(ACTIVATIONS))
         sizes.append(Line(e.settings.lambdas, found.sizes, label, shade=shade, width=2.2, opacity=0.6))
@@ -323,10 +323,8 @@ def goldilocks(e):
     for part in ("train", "test"):
         traces.append(Line(ray.norms, getattr(ray, part), f"{part}, $(cA, cB)$", part))
         values, label = getattr(same, part)[order], rf"{part}, $(\lambda A, B/\lambda)$"
-        traces.append(Line(same.norms[order], values, label, part, "dashed", width=1.3))
+        traces.append(Line(same.norms[order], values, label, part, "beside", width=1.3))
         traces.append(Line(least["norms"], least[part], f"{part}, on spheres", part, "points", size=3))
-    traces.append(
-        Line(run["l2_norm_of_weights"], run["test_loss"], "test, along training", "grey", "dotted", width=1.3)
-    )
+    traces.append(Line(run["l2_norm_of_weights"], run["test_loss"], "test, along training", "grey", width=1.3))
     axes = Axis(r"norm of the weights $\|\theta\|_2$", "log"), Axis("cross-entropy", "log", low=1e-6, high=1e6)
-    return Panel(traces, *axes, legend="upper center", legend_columns=2)
+    return Panel(traces, *axes, legend="upper center")

@@ -249,4 +249,4 @@ def lemma_figure(e):
     ]
     first = Panel(left, Axis("step $t$"), Axis(r"$a/\alpha$"), legend=None, title="sign steps")
     second = Panel(right, panels.STEPS, Axis("relative training error", "log"), title="descent with l1")
-    return Figure([[first, second]], height=2.4)
+    return Figure([[first, second]])

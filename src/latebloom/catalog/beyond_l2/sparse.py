@@ -252,9 +252,9 @@ def fig3_figure(e):
         "predicted $t_2$": lb.theory.predicted_t2(problem, s.learning_rate, penalty, path=path).step,
     }
     slow = panels.SlowFlow(path, pace=s.learning_rate * s.strength)
-    size = Rule(float(np.abs(truth).sum()), r"$|a^*|_1$", across="y", marks="dotted")
+    size = Rule(float(np.abs(truth).sum()), r"$|a^*|_1$", across="y")
     curve = slow.line(path.errors(truth), r"slow flow, $s/(\alpha\beta)$")
-    errors = panels.errors(run, *panels.predictions(predicted), curve, legend=(0.6, 0.55))
+    errors = panels.errors(run, *panels.predictions(predicted), curve)
     norm = panels.norm(run, "l1_norm", r"$|a|_1$", size, slow.line(path.norms), legend="lower right")
     return Figure([[errors, panels.ratio(run)], [norm, panels.components(run, truth)]])
 
@@ -321,7 +321,7 @@ def fig24_figure(e):
         ]
         axes = Axis(r"$u = |a_I|_2$"), Axis(r"$v = |a_{I^c}|_2$")
         shown.append(Panel(traces, *axes, title=f"N = {n}", legend=None))
-    return Figure(panels.in_rows(shown, 3), height=1.9, key=panels.key_of(shown[0]))
+    return Figure(panels.in_rows(shown, 3), key=panels.key_of(shown[0]))
 
 
 @fig25.runs
@@ -354,4 +354,4 @@ def fig25_figure(e):
     ]
     above = {"legend": "outside top", "legend_columns": 3}
     deviation = Panel(traces, panels.clock_axis(run), Axis(r"$|a_i - a^*_i|$", "log", low=step / 10 or None), **above)
-    return Figure([[panels.components(run, truth), deviation]], height=2.4)
+    return Figure([[panels.components(run, truth), deviation]])

@@ -318,12 +318,12 @@ def fig3_figure(e):
     shown = shrinking > 0.3 * nuclear
     norm = [
         Line(steps, run["l2_norm"] ** 2, "", "norm"),
-        Line(steps[shown], shrinking[shown], r"$2d\alpha^2e^{-2\lambda t}$", "theory", "dotted"),
+        Line(steps[shown], shrinking[shown], r"$2d\alpha^2e^{-2\lambda t}$", "theory"),
         Rule(nuclear, "$|X^*|_*$", across="y"),
         mark,
     ]
-    left = Panel(errors, panels.STEPS, Axis("relative squared error", "log"), legend=(0.55, 0.6))
-    right = Panel(norm, panels.STEPS, Axis(r"$|U|_F^2 + |V|_F^2$", "log"), legend=(0.3, 0.45))
+    left = Panel(errors, panels.STEPS, Axis("relative squared error", "log"))
+    right = Panel(norm, panels.STEPS, Axis(r"$|U|_F^2 + |V|_F^2$", "log"))
     early = picture(zero_filled(e.problem()), "kernel regime (theory)")
     late = picture(end_of(e, MAIN), f"flow, step {s.time / s.learning_rate:,.0f}", bar=True)
     return Figure([[left, right], [early, late]])

@@ -258,14 +258,14 @@ def generalises_after(e):
     return float(at(e, "test_error", AFTER)[-1])
 
 
-def curves(e, column, label, mark, *more, dotted=None, low=None, high=None, **panel):
-    """A column of all runs against `λt / log α`, a curve per α, with one time marked and another column dotted."""
+def curves(e, column, label, mark, *more, behind=None, low=None, high=None, **panel):
+    """A column of all runs against `λt / log α`, a curve per α, with one time marked and another column behind."""
     traces = [*more, Rule(mark, "", "grey", width=0.8)]
     for place, (name, (run, clock)) in enumerate(zip(e.runs, clocks(e), strict=True)):
         shade = panels.shade_of(place, len(e.runs))
         traces.append(Line(clock, run[column], name.replace("α", r"$\alpha$"), shade=shade))
-        if dotted:
-            traces.append(Line(clock, run[dotted], marks="dotted", width=0.8, shade=shade))
+        if behind:
+            traces.append(Line(clock, run[behind], name=f"{name}, train", marks="behind", shade=shade))
     axis = Axis(r"$\lambda t \,/\, \log\alpha$", low=0, high=e.settings.time_factor)
     return Panel(traces, axis, Axis(label, "log", low, high), **panel)
 
@@ -278,7 +278,7 @@ def thm3_9_figure(e):
     for place, (label, column) in enumerate(columns.items()):
         values = at(e, column, BEFORE)
         points.append(Line(scales, values, label, f"cycle {place}", "points", symbol=panels.SYMBOLS[place]))
-        points.append(Line(scales, values[0] * (scales / scales[0]) ** -2.0, "", "theory", "dashed"))
+        points.append(Line(scales, values[0] * (scales / scales[0]) ** -2.0, "", "theory"))
     axis = Axis(r"initial scale $\alpha$", "log", ticks={float(scale): f"{scale:g}" for scale in scales})
     law = Panel(
         points, axis, Axis(r"at $\lambda t = \frac{1}{2}\log\alpha$ (slope $-2$ dashed)", "log"), legend="upper right"
@@ -287,7 +287,7 @@ def thm3_9_figure(e):
         e, "distance_to_kernel", "distance to the NTK predictor", BEFORE, low=1e-7, high=2, legend="lower right"
     )
     errors = curves(
-        e, "test_error", "recovery error (train dotted)", BEFORE, dotted="train_error", low=1e-6, high=2, legend=None
+        e, "test_error", "recovery error (thin: train)", BEFORE, behind="train_error", low=1e-6, high=2, legend=None
     )
     return Figure([[gaps, law, errors]])
 

@@ -154,4 +154,4 @@ def sample_figure(e):
         enough = Rule(s.sparsity**2 * np.log(dimension), r"$k^2 \log d$", "cycle 4")
         y = Axis("test accuracy", low=0.45, high=1.03)
         shown.append(Panel([*traces, enough], x, y, title=f"d = {dimension:,}", legend="upper left"))
-    return Figure([shown], height=2.4)
+    return Figure([shown])

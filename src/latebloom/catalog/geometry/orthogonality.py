@@ -218,11 +218,11 @@ def thm413_figure(e):
         found += [
             Line(table["distance"].ravel(), table["cosine"].ravel(), "", role, "points", size=0.75, opacity=0.35),
             Line(distance, cosine, kind, role, "points", symbol=panels.SYMBOLS[place], above=1),
-            Line(distance, cosine[-1] * distance / distance[-1], "", "theory", "dashed"),
+            Line(distance, cosine[-1] * distance / distance[-1], "", "theory"),
         ]
     law = [
         Line(cross["foot"], cross["constant"], "cosine / distance", marks="points"),
-        Line(cross["foot"], 1 / cross["foot"], "$1/a$", "theory", "dashed"),
+        Line(cross["foot"], 1 / cross["foot"], "$1/a$", "theory"),
     ]
     left = Panel(
         found,
@@ -232,4 +232,4 @@ def thm413_figure(e):
         legend_title="dashed: slope 1",
     )
     axes = Axis("distance $a$ to the singular point", "log"), Axis("constant $C$ on $w_1 w_2 = 0$", "log")
-    return Figure([[left, Panel(law, *axes, legend="upper right")]], height=2.5)
+    return Figure([[left, Panel(law, *axes, legend="upper right")]])

@@ -138,8 +138,8 @@ def smooth_figure(e):
     for name, look in looks.items():
         found = np.array([apart(e, name, x, since=s.from_slow_time)[1].max() for x in s.strengths])
         largest.append(Line(strengths, found, marks="points", symbol="o", **look))
-        largest.append(Line(strengths, found[-1] * strengths / strengths[-1], "", "theory", "dashed"))
+        largest.append(Line(strengths, found[-1] * strengths / strengths[-1], "", "theory"))
     clock, far = Axis(r"slow time $s = \lambda t$", "log"), "distance of flow and slow flow"
     left = Panel(time, clock, Axis(far, "log"), legend="lower left")
     right = Panel(largest, STRENGTH, Axis(f"largest {far}", "log"), legend="upper left", legend_title="dashed: slope 1")
-    return Figure([[left, right]], height=2.6)
+    return Figure([[left, right]])
