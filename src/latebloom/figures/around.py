@@ -13,7 +13,7 @@ import numpy as np
 
 from latebloom.figures.look import SMALL
 from latebloom.figures.strokes import colour_of
-from latebloom.figures.text import typeset
+from latebloom.figures.text import in_two, typeset
 from latebloom.figures.traces import Panel, Rule
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ CORNERS = {
     "upper right": (1, 1), "upper left": (0, 1), "lower left": (0, 0), "lower right": (1, 0), "center right": (1, 0.5),
     "center left": (0, 0.5), "upper center": (0.5, 1), "lower center": (0.5, 0), "center": (0.5, 0.5),
 }  # fmt: skip
-GRID = 9  # places tried per side, after the corners
+GRID = 9  # places tried from low to high, after the corners; twice as many from right to left
 CLEAR = 2.5  # points between a legend and what is drawn
 ROW = 8.5  # points from one row of tags to the next
 GAP = 3.0  # points between two tags of a row
+LONG = 1.1  # of an axis: what a label of one line may be as long as
 OVERHANG = 8.0  # points by which a tag may stand out beside its panel
 
 
@@ -45,11 +46,20 @@ class Surroundings:
 
     def place(self) -> None:
         """Tags first, the legend where they and the data leave room, the title on top."""
+        self._fit_labels()
         top = ROW * self._stack_tags() + 3.0
         if self.legend is not None:
             self.legend.remove()
         top += self._place_legend(top)
         self.axes.set_title(self.title, loc="left", pad=top)
+
+    def _fit_labels(self) -> None:
+        """A label that is longer than its axis is set in two lines."""
+        frame = self.axes.get_window_extent()
+        for axis, room in ((self.axes.xaxis, frame.width), (self.axes.yaxis, frame.height)):
+            size = axis.label.get_window_extent()
+            if max(size.width, size.height) > LONG * room and "\n" not in axis.label.get_text():
+                axis.label.set_text(in_two(axis.label.get_text()))
 
     def _tag(self, rule: Rule) -> Any:
         """The label of a moment or of a band of time, above the panel."""
@@ -122,7 +132,7 @@ class Surroundings:
         if min(room) < 0:
             return None
         wanted = CORNERS.get(str(self.panel.legend))
-        between = [(x, y) for y in np.linspace(0, 1, GRID) for x in np.linspace(1, 0, GRID)]
+        between = [(x, y) for y in np.linspace(0, 1, GRID) for x in np.linspace(1, 0, 2 * GRID)]
         obstacles = list(_obstacles(self.axes))
         for x, y in [*([wanted] if wanted else []), *CORNERS.values(), *between]:
             left, low = frame.x0 + x * room[0], frame.y0 + y * room[1]

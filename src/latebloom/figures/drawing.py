@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 CAPTION_WIDTH = 158  # characters of its type on a page
 LINE = 0.125  # inches from one line of small type to the next
 EDGE = 0.04  # inches between the page's lower edge and what is lowest
-PASSES = 2  # the first finds how much room what stands around the panels needs, the second gives it
+PASSES = 2  # legends are placed on axes as wide as they were guessed to be, then on those that came of it
+SLACK = 0.02  # of their height, by which panels of two figures may differ
 
 
 def draw(figure: Figure) -> Canvas:
@@ -39,16 +40,15 @@ def draw(figure: Figure) -> Canvas:
         axes = _panels_on(canvas, figure)
         around = [Surroundings(axis, panel) for axis, panel in zip(axes, figure.panels, strict=True)]
         bottom = _draw_foot(canvas, figure)
+        canvas.subplots_adjust(0.1, 0.1, 0.98, 0.9, wspace=0.32, hspace=0.6 / wanted)  # about as it will be
         for _ in range(PASSES):
-            _lay_out(canvas, bottom)
             for part in around:
                 part.place()
             _lay_out(canvas, bottom)
-            heights = [axis.get_position(original=True).height * canvas.get_figheight() for axis in axes]
-            spans = [sum(panel in row for row in figure.rows) for panel in figure.panels]
-            single = [height for height, span in zip(heights, spans, strict=True) if span == 1] or [min(heights) / rows]
-            canvas.set_figheight(canvas.get_figheight() + rows * (wanted - min(single)))
-        _lay_out(canvas, bottom)
+            missing = wanted - _height_of_panels(canvas, axes, figure)
+            if abs(missing) > SLACK * wanted:
+                canvas.set_figheight(canvas.get_figheight() + rows * missing)
+                _lay_out(canvas, bottom)
         canvas.set_layout_engine("none")  # laid out once, not once per file
     return canvas
 
@@ -68,6 +68,14 @@ def _panels_on(canvas: Canvas, figure: Figure) -> list[Axes]:
     for letter, panel in zip(shown, figure.panels, strict=True):
         _draw_panel(axes[names[id(panel)]], panel, letter)
     return [axes[names[id(panel)]] for panel in figure.panels]
+
+
+def _height_of_panels(canvas: Canvas, axes: Sequence[Axes], figure: Figure) -> float:
+    """Inches, of those that do not span rows."""
+    heights = [axis.get_position(original=True).height * canvas.get_figheight() for axis in axes]
+    spans = [sum(panel in row for row in figure.rows) for panel in figure.panels]
+    single = [height for height, span in zip(heights, spans, strict=True) if span == 1]
+    return min(single) if single else min(heights) / len(figure.rows)
 
 
 def _lay_out(canvas: Canvas, bottom: float) -> None:

@@ -12,7 +12,7 @@ from latebloom.errors import LatebloomError
 from latebloom.figures.drawing import draw
 from latebloom.figures.look import style
 from latebloom.figures.text import words
-from latebloom.figures.traces import Figure, letters
+from latebloom.figures.traces import Figure, Panel, Trace, letters
 
 # Under which names a picture says where it comes from: those that the two formats know.
 PNG = {"title": "Title", "settings": "Description", "runs": "Source", "software": "Software"}
@@ -54,6 +54,11 @@ def _whole(path: Path, write) -> Path:
     return path
 
 
+def _unnamed(trace: Trace, panel: Panel) -> str:
+    """What a series is called that has no name: what the axis says it is, or what it is evidence of."""
+    return words(panel.y.label) if trace.meaning == "measured" else trace.meaning
+
+
 def _write_data(figure: Figure, path: Path) -> None:
     """A row per point; a rule has one coordinate, a heat map three. `meaning` tells data from theory and guides."""
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -61,7 +66,7 @@ def _write_data(figure: Figure, path: Path) -> None:
         table.writerow(["panel", "x_label", "y_label", "meaning", "trace", "series", "x", "y", "z"])
         for letter, panel in zip(letters(len(figure.panels)), figure.panels, strict=True):
             labels = [letter, words(panel.x.title), words(panel.y.title)]
-            for place, trace in enumerate(panel.traces):
+            for trace in panel.traces:
                 for name, *values in trace.rows():
                     shown = ["" if value is None else repr(float(value)) for value in values]
-                    table.writerow([*labels, trace.meaning, trace.kind, name or f"{trace.kind} {place}", *shown])
+                    table.writerow([*labels, trace.meaning, trace.kind, name or _unnamed(trace, panel), *shown])

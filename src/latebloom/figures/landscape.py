@@ -39,9 +39,9 @@ def path(points: np.ndarray, junction: int, role: str, name: str) -> list[Line]:
     ]
 
 
-def predicted(points: np.ndarray, name: str) -> Line:
+def predicted(points: np.ndarray, label: str, **look: Any) -> Line:
     """A path, or a curve, that theory gives: dashes thin enough to leave the colour beneath in sight."""
-    return line(points, name, **THEORY, above=3)
+    return line(points, label, **THEORY, above=3, **look)
 
 
 def least_norm(points: Any) -> Line:

@@ -45,11 +45,14 @@ def curve(
     marks: str = "",
     *,
     part: Any = None,
+    name: str = "",
     **look: Any,
 ) -> Line:
     """A column of a run against its clock; `part` are the entries to show of a vector."""
     values = run[column] if part is None else run[column][:, part]
-    return Line(run[clock_of(run)], values, label, role, marks, **{"name": column.replace("_", " ")} | look)
+    return Line(
+        run[clock_of(run)], values, label, role, marks, name=name or ("" if label else column.replace("_", " ")), **look
+    )
 
 
 def milestones(run: Run, *, scale: float = 1.0) -> list[Rule]:
@@ -149,6 +152,27 @@ def components(run: Run, truth: np.ndarray, **panel: Any) -> Panel:
     return Panel([*traces, *milestones(run)], clock_axis(run), Axis("components $a_i$"), **panel)
 
 
+def along(run: Run, across: str, up: str, role: str = "norm") -> list[Trace]:
+    """A run in the plane of two columns, with the decades of its clock and t1, t2 marked on it.
+
+    A decade is written where it is a twelfth of the path's extent away from the last that was.
+    """
+    points, clock = np.column_stack([run[across], run[up]]), run[run.clock]
+    traces: list[Trace] = [Line(*points.T, role=role, name="path", width=1.0)]
+    last, reach = np.full(2, np.inf), np.ptp(points, axis=0).max() or 1.0
+    for power in range(int(np.floor(np.log10(clock[-1]))) + 1):
+        here = points[np.searchsorted(clock, 10.0**power)]
+        traces.append(Line(*here, "decade" if power == 0 else "", role, "points", name="decade", size=2.2))
+        if np.linalg.norm(here - last) > reach / 12:
+            traces.append(Note(rf"  $10^{{{power}}}$", *here, "grey", align="left"))
+            last = here
+    for moment, name, colour in ((run.t1, "$t_1$", "train"), (run.t2, "$t_2$", "test")):
+        if moment:
+            here = points[np.searchsorted(clock, moment).clip(max=len(clock) - 1)]
+            traces.append(Line(*here, name, colour, "points", size=4.5, hollow=True, above=2))
+    return traces
+
+
 def shade_of(place: int, count: int) -> float:
     """The shade of one in a family: 0 is dark, 1 light."""
     return place / max(count - 1, 1)
@@ -163,14 +187,14 @@ def family(
         shade = shade_of(place, len(runs))
         traces.append(curve(run, column, label, shade=shade))
         traces.append(curve(run, behind, marks="behind", shade=shade, name=f"{label}, {behind.replace('_', ' ')}"))
-        traces += crossing(run, label, shade)
+        traces += crossing(run, column, label, shade)
     return traces
 
 
-def crossing(run: Run, label: str, shade: float) -> list[Line]:
-    """The point at which the test error of a run crosses the threshold of t2; nothing if it does not."""
+def crossing(run: Run, column: str, label: str, shade: float) -> list[Line]:
+    """The point at which a column crosses the threshold of t2; nothing if it does not, or if t2 is not told by it."""
     found = run.milestones.generalised
-    if found is None or (when := _moment(found)) is None:
+    if found is None or found.column != column or (when := _moment(found)) is None:
         return []
     return [Line(when, found.threshold, name=f"{label}, t2", marks="points", shade=shade, size=3.2, above=1)]
 

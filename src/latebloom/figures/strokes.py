@@ -122,7 +122,7 @@ def _draw_heat(axes: Any, heat: Heat) -> None:
         places = (heat.x, heat.y) if heat.smooth else (_edges(heat.x), _edges(heat.y))
         picture = axes.pcolormesh(*places, heat.z, shading="gouraud" if heat.smooth else "flat", **options)
         if heat.bar:
-            axes.figure.colorbar(picture, ax=axes, label=typeset(heat.label), shrink=0.95, pad=0.02)
+            axes.figure.colorbar(picture, ax=axes, label=typeset(heat.label), shrink=0.95, pad=0.02, use_gridspec=False)
     if len(heat.contours):
         lines = {"linewidths": 0.6, "alpha": heat.opacity, "zorder": 1 + heat.above}
         axes.contour(heat.x, heat.y, heat.z, levels=heat.contours, colors=[colour_of(heat)], **lines)

@@ -16,7 +16,8 @@ _GREEK = {
     **{"φ": "varphi", "ψ": "psi", "χ": "chi", "ω": "omega"},
 }
 _POWER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
-_SYMBOL = re.compile(r"\b([A-Za-z])(?=(?: ?= ?[-$\d]| ∈ ))")  # the N of "N = 30"
+_SMALL = re.compile(r"(?<![\w.,])0\.00\d{1,6}(?![\w.])")  # 0.0003 beside 3e-05 in one legend
+_SYMBOL = re.compile(r"\b([A-Za-z])(\d?)(?=(?: ?= ?(?:[-$\d]|[a-z]\d)| ∈ ))")  # the N of "N = 30", the n1 of "n1 = n2"
 _SIGNS = {
     **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ"},
     **{"eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ"},
@@ -29,10 +30,19 @@ _SIGNS = {
 
 def typeset(label: str) -> str:
     """A label for Matplotlib: symbols in italics and numbers as powers of ten, also where no dollars say so."""
-    parts = label.split("$")
+    parts = _SMALL.sub(lambda match: f"{float(match[0]):.9e}", label).split("$")
     parts[1::2] = [_POWER.sub(_power, part) for part in parts[1::2]]
     parts[::2] = [_outside(part) for part in parts[::2]]
     return "$".join(parts)
+
+
+def in_two(label: str) -> str:
+    """A label broken at the space next to its middle that is in no formula; as it is if it has none."""
+    spaces = [place for place, sign in enumerate(label) if sign == " " and label[:place].count("$") % 2 == 0]
+    if not spaces:
+        return label
+    place = min(spaces, key=lambda place: abs(place - len(label) / 2))
+    return f"{label[:place]}\n{label[place + 1 :]}"
 
 
 def _power(match: re.Match[str]) -> str:
@@ -45,8 +55,12 @@ def _outside(text: str) -> str:
     """The part of a label that is no formula."""
     text = _POWER.sub(lambda match: f"${_power(match)}$", text)
     pieces = re.sub(f"[{''.join(_GREEK)}]", lambda match: rf"$\{_GREEK[match[0]]}$", text).split("$")
-    pieces[::2] = [_SYMBOL.sub(r"$\1$", piece) for piece in pieces[::2]]
+    pieces[::2] = [re.sub(r"\b[a-z]_[a-z]\b", r"$\g<0>$", _SYMBOL.sub(_italic, piece)) for piece in pieces[::2]]
     return "$".join(pieces)
+
+
+def _italic(match: re.Match[str]) -> str:
+    return f"${match[1]}_{match[2]}$" if match[2] else f"${match[1]}$"
 
 
 def words(label: str) -> str:

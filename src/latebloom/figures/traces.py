@@ -36,7 +36,7 @@ class Line:
 
     `y` may have several columns: curves of one look, named once. A panel in space needs `z`. `error` is the half length
     of the bars across the points, `by` a value per point that shades it, on a scale from `low` to `high`. `name` is
-    what the table beside the figure calls a line that no legend names. Without `marks` they follow from the role.
+    what the table beside the figure calls it, the label by default. Without `marks` they follow from the role.
     """
 
     x: Any
@@ -91,7 +91,7 @@ class Line:
 
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
         """Name, x, y and z (or what shades it) of every point and end of a bar, for the table beside the figure."""
-        name = words(self.label or self.name)
+        name = words(self.name or self.label)
         for number, values in enumerate(self.columns.T):
             part = name if self.columns.shape[1] == 1 else f"{name}[{number}]"
             third = next((given for given in (self.z, self.by) if given is not None), [None] * len(self.x))
@@ -147,7 +147,7 @@ class Rule:
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
         for value in (self.value,) if self.to is None else (self.value, self.to):
             x, y = (value, None) if self.across == "x" else (None, value)
-            yield words(self.label or self.name), x, y, None
+            yield words(self.name or self.label), x, y, None
 
 
 @dataclass(frozen=True, eq=False)

@@ -196,9 +196,9 @@ def accounts_figure(e):
             clock,
             [cosine(row, kernel) for row in run["parameters"][1:] - decayed],
             r"$\theta - e^{-\beta t}\theta(0)$ with it",
-            "theory",
+            "cycle 4",
         ),
-        Rule(1 - s.early, "$t_1$", tag=True),
+        Rule(1 - s.early, "$t_1$ of the theorem"),
     ]
     norm = Axis(r"norm $\|a\|_2$", "log")
     return Figure(

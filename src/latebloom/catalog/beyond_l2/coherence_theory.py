@@ -283,7 +283,7 @@ def theory_figure(e):
     right = [
         Line(gauss["exponent"], gauss["coherence"], r"$\mu(M^T, \Phi)$", "test", "points"),
         Line(s.exponents, [bound_of(s, c) for c in s.exponents], "bound of Theorem G.4", "theory"),
-        Rule(0.5, "1/2"),
+        Rule(0.5, "$C_1 = 1/2$"),
     ]
     first = Panel(left, Axis(r"$\mu_1(A, s-1)$"), Axis(r"$\delta_s(A)$"))
     return Figure([[first, Panel(right, Axis("$C_1$"), Axis("coherence", "log"))]])

@@ -323,5 +323,5 @@ def fig5_figure(e):
     size = Rule(float(truth.sum()), r"$|A^*|_*$", across="y")
     curve = slow.line(path.errors(truth_of(e, MAIN)), r"slow flow, $s/(\alpha\beta)$")
     errors = panels.errors(run, *panels.predictions(predicted), curve)
-    norm = panels.norm(run, "nuclear_norm", r"$|A|_*$", size, slow.line(path.norms), legend="lower right")
+    norm = panels.norm(run, "nuclear_norm", r"$|A|_*$", size, slow.line(path.norms))
     return Figure([[errors, panels.ratio(run)], [norm, panels.singular_values(run, truth)]])

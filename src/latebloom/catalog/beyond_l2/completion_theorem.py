@@ -367,11 +367,11 @@ def theorem34_figure(e):
         Line(ETAS, bound, r"$t_1 + \Delta t(\eta)$", "theory"),
     ]
     alone = [
-        Line(np.arange(len(table["sigma"])), table["sigma"], "", "norm", width=0.8),
+        Line(np.arange(len(table["sigma"])), table["sigma"], "", "norm", name="singular value", width=0.8),
         Rule(e.settings.shrinkage, "the step $a$", across="y"),
         Rule(float(table["predicted"][0]), r"$\lfloor |A|/a \rfloor$"),
     ]
-    distance_axis = Axis(r"distance $|A(t) - \hat A|_F$", "log", high=100)
+    distance_axis = Axis(r"distance $|A(t) - \hat A|_F$", "log")
     left = Panel(distances, panels.clock_axis(run), distance_axis, legend="upper right")
     to_gap = Axis(r"steps until $|A|_* - |A^*|_* \leq \eta/2$", "log")
     middle = Panel(times, Axis(r"precision $\eta$", "log"), to_gap, legend="upper right")

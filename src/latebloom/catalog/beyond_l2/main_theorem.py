@@ -315,7 +315,7 @@ def thm2_1_figure(e):
             bound = left.distance**2 / (2 * rate * left.step[1:]) + 0.5 * rate * left.square * strength**2
             clock = rate * strength * left.step[1:]
             slow.append(Line(clock, left.gap[1:] / strength, label, shade=shade))
-            slow.append(Line(clock, bound / strength, "bound", "theory", width=0.8))
+            slow.append(Line(clock, bound / strength, "bound", "theory", name=f"{label}, bound", width=0.8))
         seen = long(e, kind, min(s.strengths))
         law = (1 - c.delta(rate)) ** seen.step[1:]
         kept = law > 1e-8

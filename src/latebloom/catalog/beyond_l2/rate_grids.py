@@ -347,7 +347,7 @@ def times_and_errors(e, delay_label):
         name = r"slow flow, $s/(\alpha\beta)$"
         if constant is None:
             constant, name = float(np.exp(np.mean(np.log(products * t.t2)))), r"fit $c/(\alpha\beta)$"
-        times = [replace(line, label="", name=line.label) for line in times]
+        times = [replace(line, label="", name=line.label) for line in times]  # the key names them
         times.append(Line(x, constant / x, name, "theory"))
         times.append(Line(x, caption_delay(e, 1.0, 1.0) / x, delay_label, "printed"))
         if len(t) > 1:

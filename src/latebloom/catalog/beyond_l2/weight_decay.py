@@ -320,7 +320,7 @@ def fig16_figure(e):
     linear = panels.errors(run, log=False, title="linear axis")
     theory = solved(e, closed_form(e).test_error(run["step"]))
     logarithmic = panels.errors(run, theory, title="logarithmic axis")
-    norm = Panel([panels.curve(run, "l1_norm", role="norm")], panels.STEPS, Axis(r"$|a|_1$"))
+    norm = panels.norm(run, "l1_norm", r"$|a|_1$")
     return Figure([[linear, logarithmic, norm]])
 
 
@@ -335,6 +335,7 @@ def thm3_6_figure(e):
     error = [
         panels.curve(run, "test_error", "recovery error", "test"),
         Rule(float(floor), "lower bound", across="y"),
+        *panels.milestones(run),
     ]
     left = Panel(distance, Axis("step $t$"), Axis("distance to the limit", "log"))
     right = Panel(error, panels.STEPS, Axis("relative recovery error", "log"))

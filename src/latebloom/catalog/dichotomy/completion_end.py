@@ -166,7 +166,7 @@ def thm3_12_figure(e):
     for place, decay in enumerate(decays):
         run, shade = e[NAME.format(decay)], panels.shade_of(place, len(decays))
         curves.append(Line(run["slow_time"], run["test_error"], rf"$\lambda$ = {decay:g}", shade=shade))
-    left = Axis(r"slow time $\lambda t$", low=0, high=25), Axis("recovery error", "log", 3e-4, 8)
+    left = Axis(r"slow time $\lambda t$", low=0, high=25), Axis("recovery error", "log")
     law = [
         Line(decays, final, "error at the end", marks="points"),
         Line(decays, final[-1] * decays / decays[-1], "slope 1", "theory"),

@@ -137,7 +137,7 @@ def rate_figure(e):
     for name, role in ((GENERIC, "train"), (DEGENERATE, "test")):
         table = e.tables[name]
         distances.append(Line(table["log_time"], table["distance"], f"{name} points", role))
-        shares.append(Line(settled(e, name)[0], over_rate(e, name), "", role))
+        shares.append(Line(settled(e, name)[0], over_rate(e, name), "", role, name=f"{name} points"))
     clock = settled(e, DEGENERATE)[0]
     distances.append(Line(clock, np.log(clock) / clock, r"$\log\log t\,/\log t$", "theory"))
     left = Panel(distances, Axis(r"$\log t$", "log", low=1), Axis("distance", "log"), legend="lower left")

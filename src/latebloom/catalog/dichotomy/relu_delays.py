@@ -269,10 +269,12 @@ def fig2c_figure(e):
     x = Axis(r"weight decay $\lambda$", "log")
     named = {rf"$\lambda$ = {decay:.0e}": run for decay, run in zip(s.weight_decays, runs, strict=True)}
     curves = family(s, named, legend=None)
-    traces = [Line(decays, found, "half of the test pairs right", "train", "linked")]
+    fitted = "" if (value := slope(e)) is None else f": slope {value:.2f}"
+    traces = [Line(decays, found, f"half of the test pairs right{fitted}", "train", "points")]
     reasons = panels.withheld(sound(e)[1])
     if not reasons and len(decays):
-        traces.append(Line(decays, found[0] * decays[0] / decays, r"$\propto 1/\lambda$", "theory"))
+        ends = decays[0] / 2, 2 * decays[-1]  # beyond the points, so that their slope can be told from it
+        traces.append(Line(ends, found[0] * decays[0] / np.array(ends), r"$\propto 1/\lambda$: slope $-1$", "theory"))
     times = Panel([*traces, *reasons], x, Axis("steps to the transition", "log"), legend="lower left")
     ends = [
         Line(s.weight_decays, [1 - run.final[f"{name}_error"] for run in runs], name, name, "linked")

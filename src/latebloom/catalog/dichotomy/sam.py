@@ -203,7 +203,7 @@ def sam_figure(e):
         curves.append(
             Line(table["step"], table["train_loss"], name=f"rho = {radius:g}, train", marks="behind", shade=shade)
         )
-        collapse.append(Line(slow(e, radius), table["test_loss"], shade=shade))
+        collapse.append(Line(slow(e, radius), table["test_loss"], name=f"rho = {radius:g}", shade=shade))
     plain = e.tables[PLAIN]
     curves.append(Line(plain["step"], plain["test_loss"], r"$\rho$ = 0", "grey", "beside"))
     y = Axis("loss (thin: train)", "log", 1e-3, 4)

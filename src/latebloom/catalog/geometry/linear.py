@@ -257,7 +257,7 @@ def fig1_figure(e):
             (test, test_loss(run["test_error"]), test_loss(exact.test_error(steps))),
         ):
             panel += [Line(steps, measured, name, role, width=1.8)]
-            panel += [landscape.predicted(np.column_stack([steps, predicted]), "")]
+            panel += [landscape.predicted(np.column_stack([steps, predicted]), "", name=f"{name}, closed form")]
     traces = [
         *landscape.zero_set([np.array([[-beyond, high], [high, -beyond]])]),
         *paths,

@@ -292,9 +292,12 @@ def prop4_figure(e):
     found = []
     for kind, role, symbol in ((TOY, "cycle 0", "o"), (COMPLETION, "cycle 1", "s")):
         values = ends(e, kind)
-        found += [Line(e.settings.strengths, values, kind, role, "points", symbol=symbol), slope_one(e, values)]
+        found += [
+            Line(e.settings.strengths, values, kind, role, "points", symbol=symbol),
+            slope_one(e, values, "slope 1", name=f"{kind}, slope 1"),
+        ]
     kkt = Axis(r"KKT residual $|P w| / |w|$", "log")
     left = Panel([*residuals, limit], SLOW_TIME, kkt, title=COMPLETION, legend="lower left")
     apart = Axis("distance between the ends of\nflow and slow flow", "log")
-    right = Panel(found, STRENGTH, apart, legend="upper left", legend_title="dashed: slope 1")
+    right = Panel(found, STRENGTH, apart, legend="upper left")
     return Figure([[left, right]])

@@ -147,9 +147,11 @@ def regression_figure(e):
     goals = (nearest(e), "train", r"to $\Phi(w_0)$"), (least_norm(e), "test", r"to the least norm $X^+y$")
     paths = [
         *(Line(time, np.linalg.norm(run["components"] - goal, axis=1), label, role) for goal, role, label in goals),
-        Line(time, np.linalg.norm(exact - goals[0][0], axis=1), "closed form", "theory"),
-        Line(time, np.linalg.norm(exact - goals[1][0], axis=1), "", "theory"),
-        slow_scale(s, role="grey", tag=False),
+        *(
+            Line(time, np.linalg.norm(exact - goal, axis=1), "closed form", "theory", name=f"closed form {label}")
+            for goal, _, label in goals
+        ),
+        slow_scale(s),
     ]
     found = [
         Line(time, gaps(e, STATED, 1.0), r"$F = |Xw - y|^2$, printed rate $\sigma^2$", "test"),

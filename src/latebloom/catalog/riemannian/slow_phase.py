@@ -191,10 +191,10 @@ def shaded(e):
     ]
 
 
-def slope_one(e, values, label=""):
+def slope_one(e, values, label="", **look):
     """A line of slope 1 through the last of what there is for every λ."""
     strengths = np.array(e.settings.strengths)
-    return Line(strengths, values[-1] * strengths / strengths[-1], label, "theory")
+    return Line(strengths, values[-1] * strengths / strengths[-1], label, "theory", **look)
 
 
 @prop2.figure
