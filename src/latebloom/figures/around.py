@@ -14,7 +14,7 @@ import numpy as np
 from latebloom.figures.look import SMALL
 from latebloom.figures.strokes import colour_of
 from latebloom.figures.text import in_two, typeset
-from latebloom.figures.traces import Panel, Rule
+from latebloom.figures.traces import Note, Panel, Rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,7 @@ CORNERS = {
     "upper right": (1, 1), "upper left": (0, 1), "lower left": (0, 0), "lower right": (1, 0), "center right": (1, 0.5),
     "center left": (0, 0.5), "upper center": (0.5, 1), "lower center": (0.5, 0), "center": (0.5, 0.5),
 }  # fmt: skip
+MEANINGS = ("measured", "comparison", "theory", "guide")
 GRID = 9  # places tried from low to high, after the corners; twice as many from right to left
 CLEAR = 2.5  # points between a legend and what is drawn
 ROW = 8.5  # points from one row of tags to the next
@@ -89,7 +90,7 @@ class Surroundings:
 
     def _place_legend(self, top: float) -> float:
         """The legend inside the panel, or above it; how many points it takes there."""
-        handles, labels = _named(self.axes)
+        handles, labels = _named(self.axes, self.panel)
         if not labels or self.panel.legend is None:
             self.legend = None
             return 0.0
@@ -142,11 +143,14 @@ class Surroundings:
         return None
 
 
-def _named(axes: Axes) -> tuple[list[Any], list[str]]:
-    """What a legend names; one label stands once."""
+def _named(axes: Axes, panel: Panel) -> tuple[list[Any], list[str]]:
+    """What a legend names, what was measured before theory and guides; one label stands once."""
     handles, labels = axes.get_legend_handles_labels()
     found = dict(zip(reversed(labels), reversed(handles), strict=True))
-    kept = [label for place, label in enumerate(labels) if label not in labels[:place]]
+    order = {
+        typeset(trace.label): MEANINGS.index(trace.meaning) for trace in panel.traces if not isinstance(trace, Note)
+    }
+    kept = sorted(dict.fromkeys(labels), key=lambda label: order.get(label, 0))
     return [found[label] for label in kept], kept
 
 

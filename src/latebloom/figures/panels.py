@@ -187,16 +187,16 @@ def family(
         shade = shade_of(place, len(runs))
         traces.append(curve(run, column, label, shade=shade))
         traces.append(curve(run, behind, marks="behind", shade=shade, name=f"{label}, {behind.replace('_', ' ')}"))
-        traces += crossing(run, column, label, shade)
+        traces += crossing(run, column, label, shade=shade)
     return traces
 
 
-def crossing(run: Run, column: str, label: str, shade: float) -> list[Line]:
+def crossing(run: Run, column: str, label: str, **look: Any) -> list[Line]:
     """The point at which a column crosses the threshold of t2; nothing if it does not, or if t2 is not told by it."""
     found = run.milestones.generalised
     if found is None or found.column != column or (when := _moment(found)) is None:
         return []
-    return [Line(when, found.threshold, name=f"{label}, t2", marks="points", shade=shade, size=3.2, above=1)]
+    return [Line(when, found.threshold, name=f"{label}, t2", marks="points", size=3.2, above=1, **look)]
 
 
 def family_key(labels: Iterable[str], behind: str = "", dots: str = "$t_2$") -> list[Line]:

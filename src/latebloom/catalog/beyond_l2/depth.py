@@ -391,8 +391,7 @@ def fig17_figure(e):
     for depth in e.settings.depths:
         runs = {f"N = {n}": run for n, run in runs_of(e, depth).items()}
         flows = flows_of(e, depth)
-        more = "" if depth < 4 else ": nothing moves but the flow"
-        title = f"L = {depth}, no penalty{more}"
+        title = f"L = {depth}, no penalty" if depth < 4 else f"L = {depth}: only the flow moves"
         shown.append(Panel([*panels.family(runs), *flows], panels.STEPS, floor, title=title, legend=None))
     shown.append(panels.errors(e[LARGE_SHALLOW], title=LARGE_SHALLOW))
     shown.append(panels.errors(e[LARGE], title=LARGE, legend=None))

@@ -204,7 +204,7 @@ def others_are_similar(e):
 @fig35.figure
 def fig35_figure(e):
     s = e.settings.sized()
-    level, large = Rule(100 * s.reached, "level of $t_1$, $t_2$", across="y"), f"start x {s.init_scale:g}"
+    level, large = Rule(100 * s.reached, "level of $t_1$, $t_2$", across="y"), f"start × {s.init_scale:g}"
 
     def accuracy(traces, title, low=None, legend="lower right"):
         return Panel([*traces, level], panels.STEPS, Axis("accuracy", low=low, unit="%"), title=title, legend=legend)

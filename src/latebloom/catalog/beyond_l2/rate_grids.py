@@ -355,7 +355,7 @@ def times_and_errors(e, delay_label):
             times.append(Note(f"measured slope {slope:.3f}", 0.97, 0.95, panel=True, align="right top"))
             found = {axis: error_exponent(e, *axes) for axis, axes in AXES.items()}
             slopes = ", ".join(f"{value:.2f} {name}" for name, value in found.items() if value is not None)
-            errors.append(Note(f"measured slopes: {slopes}", 0.97, 0.05, panel=True, align="right bottom"))
+            errors.append(Note(f"measured slopes: {slopes}", 0.03, 0.97, panel=True, align="left top"))
     none = "no run of this draw generalised"
     left = Panel(times, axis, Axis("generalisation step $t_2$", "log"), empty=none)
     right = Panel(errors, axis, Axis("final recovery error", "log"), legend=None, empty=none)

@@ -294,7 +294,7 @@ def thm3_9_figure(e):
 @thm3_10.figure
 def thm3_10_figure(e):
     residual = r"KKT residual $\min_\nu |\theta - J^\top\nu| / |\theta|$"
-    least = Rule(smallest_norm(e), "minimum of (R2)", across="y", tag=True)
-    norm = curves(e, "l2_norm", r"norm $|\theta|$", 1.0, least, legend=None)
+    least = Rule(smallest_norm(e), "(R2)", name="minimum of (R2)", across="y", tag=True)
+    norm = curves(e, "l2_norm", r"norm $|\theta|$, least of (R2) dotted", 1.0, least, legend=None)
     gap = curves(e, "distance_to_basis_pursuit", "distance to minimum $l_1$ norm", 1.0, legend=None)
     return Figure([[curves(e, "kkt_residual", residual, 1.0, legend="lower left"), norm, gap]])

@@ -89,7 +89,7 @@ def time_law_figure(e):
     times = [Line(scales, transitions(e), "measured", "train", "points")]
     if (found := line_through(scales, transitions(e))) is not None:
         name = f"fit: slope {found.slope:.3f}, c = {found.offset:.2f}"
-        times.append(Line(scales, found.slope * np.log(scales) + found.offset, name, "test", width=0.9))
+        times.append(Line(scales, found.slope * np.log(scales) + found.offset, name, "grey", "theory"))
     times.append(Line(scales, np.log(scales), r"$\log\alpha$", "theory"))
     x = Axis(r"$\lambda t - \log\alpha$", low=-4, high=10)
     left = Panel(paths, x, Axis(r"$L^2$ margin over its largest"), legend="upper right")

@@ -312,4 +312,4 @@ def fig4_figure(e):
     largest = float(before[~np.eye(len(before), dtype=bool)].max())
     angles = fourier.pairs(before, after, "|cosine| of two features", colours="warm", low=0, high=largest)
     sizes = fourier.pairs(cosines(np.abs(start)), cosines(np.abs(end)), "cosine of absolute values", low=0, high=1)
-    return Figure([[accuracies(e), norms], [angles, sizes]], height=2.75)
+    return Figure([[accuracies(e), norms], [angles, sizes]], height=2.1)
