@@ -40,14 +40,13 @@ class Surroundings:
         self.title = axes.get_title(loc="left")
         rules = [trace for trace in panel.traces if isinstance(trace, Rule) and trace.tag and _seen(axes, trace)]
         self.moments = [(rule, self._tag(rule)) for rule in rules if rule.across == "x"]
-        for rule in rules:
-            if rule.across == "y":
-                self._beside(rule)
+        self.levels = [self._beside(rule) for rule in rules if rule.across == "y"]
         self.legend: Any = None
 
     def place(self) -> None:
         """Tags first, the legend where they and the data leave room, the title on top."""
         self._fit_labels()
+        self._spread_levels()
         top = ROW * self._stack_tags() + 3.0
         if self.legend is not None:
             self.legend.remove()
@@ -68,9 +67,20 @@ class Surroundings:
         options |= {"ha": "center", "va": "bottom", "fontsize": SMALL, "color": colour_of(rule)}
         return self.axes.annotate(typeset(rule.label), (_middle(self.axes, rule), 1.0), (0, 0), **options)
 
-    def _beside(self, rule: Rule) -> None:
-        options: Any = {"transform": self.axes.get_yaxis_transform(), "va": "center", "fontsize": SMALL}
-        self.axes.text(1.01, _middle(self.axes, rule), typeset(rule.label), color=colour_of(rule), **options)
+    def _beside(self, rule: Rule) -> Any:
+        """The label of a level, on the right of the panel."""
+        options: Any = {"xycoords": self.axes.get_yaxis_transform(), "textcoords": "offset points"}
+        options |= {"ha": "left", "va": "center", "fontsize": SMALL, "color": colour_of(rule)}
+        return self.axes.annotate(typeset(rule.label), (1.0, _middle(self.axes, rule)), (2, 0), **options)
+
+    def _spread_levels(self) -> None:
+        """Labels of levels from low to high, each at least a row above the one before."""
+        points = self.axes.figure.dpi / 72  # type: ignore[union-attr]
+        heights = {tag: self.axes.get_yaxis_transform().transform(tag.xy)[1] / points for tag in self.levels}
+        last = -np.inf
+        for tag, height in sorted(heights.items(), key=lambda pair: pair[1]):
+            last = max(height, last + ROW)
+            tag.set_position((2, last - height))
 
     def _stack_tags(self) -> int:
         """Every tag in the lowest row where it touches no other, what was measured first; the number of rows."""

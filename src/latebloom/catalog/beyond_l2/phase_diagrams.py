@@ -156,12 +156,18 @@ app_g2.claim(leverage.AGREES, source=leverage.OF_THE_ORACLE, rate=0.9, kind="our
 )
 
 
+KEY = (
+    Line([], [], "rings: the oracle on the same draws", "grey", "points", symbol="o", hollow=True, size=6.7),
+    Line([], [], "degrees of freedom", "grey", "theory"),
+)
+
+
 @app_g2.figure
 def app_g2_figure(e):
     s = e.settings
     oracle = [oracle_panel(e, tau, bar=tau == s.coherences[-1]) for tau in s.coherences]
     descent = [descent_panel(e, tau) for tau in s.trained_coherences]
-    return Figure([*panels.in_rows(oracle, 3), *panels.in_rows([*descent, needed_panel(e)], 3)])
+    return Figure([*panels.in_rows(oracle, 3), *panels.in_rows([*descent, needed_panel(e)], 3)], key=KEY)
 
 
 def freedom(side, ranks):
@@ -201,7 +207,7 @@ def descent_panel(e, tau):
     rows, columns = np.array(cells).T
     look = {"by": shares(leverage.oracle_recovers), "low": 0, "high": 1, "hollow": True, "size": 6.7}
     circles = Line(columns, rows, "oracle", marks="points", above=1, **look)
-    title = rf"descent (circles: oracle), $\tau$ = {tau:g}"
+    title = rf"descent, $\tau$ = {tau:g}"
     traces = [heat, circles, freedom(s.side, s.trained_ranks)]
     return diagram(traces, title, s.trained_ranks, ticks=s.trained_observed)
 

@@ -352,7 +352,7 @@ def times_and_errors(e, delay_label):
         times.append(Line(x, caption_delay(e, 1.0, 1.0) / x, delay_label, "printed"))
         if len(t) > 1:
             slope = log_slope(products, t.t2)
-            times.append(Note(f"measured slope {slope:.3f}", 0.97, 0.95, panel=True, align="right top"))
+            times.append(Note(f"measured slope ${slope:.3f}$", 0.97, 0.95, panel=True, align="right top"))
             found = {axis: error_exponent(e, *axes) for axis, axes in AXES.items()}
             slopes = ", ".join(f"{value:.2f} {name}" for name, value in found.items() if value is not None)
             errors.append(Note(f"measured slopes: {slopes}", 0.03, 0.97, panel=True, align="left top"))

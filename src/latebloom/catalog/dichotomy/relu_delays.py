@@ -281,5 +281,5 @@ def fig2c_figure(e):
         for name in ("train", "test")
     ]
     right = Panel(ends, x, Axis("accuracy at the end", low=-0.03, high=1.04), legend="lower left")
-    key = [*panels.family_key(named, "train"), Line([], [], "chance", "theory", "level")]
+    key = [*panels.family_key(named, "train", dots=""), Line([], [], "chance", "theory", "level")]
     return Figure([[curves, times, right]], key=key)

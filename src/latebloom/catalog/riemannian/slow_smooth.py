@@ -141,6 +141,6 @@ def smooth_figure(e):
         law = found[-1] * strengths / strengths[-1]
         largest.append(Line(strengths, law, "slope 1", "theory", name=f"{name}, slope 1"))
     clock, far = Axis(r"slow time $s = \lambda t$", "log"), "distance of flow and slow flow"
-    left = Panel(time, clock, Axis(far, "log"), legend="lower left")
+    left = Panel(time, clock, Axis(far, "log"), legend_title="paler: smaller λ")
     right = Panel(largest, STRENGTH, Axis(f"largest {far}", "log"), legend="upper left")
     return Figure([[left, right]])
