@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-CAPTION_WIDTH = 158  # characters of its type on a page
+CAPTION_WIDTH = 140  # characters of its type on a page
 LINE = 0.125  # inches from one line of small type to the next
 EDGE = 0.04  # inches between the page's lower edge and what is lowest
 PASSES = 2  # legends are placed on axes as wide as they were guessed to be, then on those that came of it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def save(figure: Figure, folder: Path, name: str, told: Mapping[str, str] | None
                     canvas.savefig(path, format=suffix, metadata=metadata)
 
                 paths.append(_whole(folder / f"{name}.{suffix}", write))
-        paths.append(_whole(folder / f"{name}.csv", lambda path: _write_data(figure, path)))
+        paths.append(_whole(folder / f"{name}.csv", lambda path: write_data(figure, path)))
     except OSError as error:
         raise LatebloomError(
             f"cannot write figures to {folder} ({error.strerror}): choose another with --out DIR"
@@ -54,12 +54,21 @@ def _whole(path: Path, write) -> Path:
     return path
 
 
+def rows_of(figure: Figure) -> Iterator[tuple[str, Trace, str]]:
+    """Every trace that has data, with its panel's letter and the name of its series."""
+    for letter, panel in zip(letters(len(figure.panels)), figure.panels, strict=True):
+        for trace in panel.traces:
+            first = next(iter(trace.rows()), None)
+            if first is not None:
+                yield letter, trace, first[0] or _unnamed(trace, panel)
+
+
 def _unnamed(trace: Trace, panel: Panel) -> str:
     """What a series is called that has no name: what the axis says it is, or what it is evidence of."""
     return words(panel.y.label) if trace.meaning == "measured" else trace.meaning
 
 
-def _write_data(figure: Figure, path: Path) -> None:
+def write_data(figure: Figure, path: Path) -> None:
     """A row per point; a rule has one coordinate, a heat map three. `meaning` tells data from theory and guides."""
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
@@ -69,4 +78,5 @@ def _write_data(figure: Figure, path: Path) -> None:
             for trace in panel.traces:
                 for name, *values in trace.rows():
                     shown = ["" if value is None else repr(float(value)) for value in values]
-                    table.writerow([*labels, trace.meaning, trace.kind, name or _unnamed(trace, panel), *shown])
+                    series = name or _unnamed(trace, panel)
+                    table.writerow([*labels, trace.meaning, trace.kind, series, *shown])

@@ -33,4 +33,5 @@ def caption(run: Run) -> str:
     """Problem, method or solver, penalty and how far, as one would type them."""
     dynamics, kind = run.configuration["dynamics"], run.configuration["kind"].replace("_", " ")
     told = [dynamics.get("problem"), dynamics.get("method"), dynamics.get("penalty")]
-    return f"{kind} of " + " · ".join(part for part in told if part) + f" · {run.outcome.sentence}"
+    text = " · ".join(part.replace(",", ", ") for part in told if part)
+    return f"{kind} of {text} · {run.outcome.sentence}"

@@ -160,9 +160,9 @@ def along(run: Run, across: str, up: str, role: str = "norm") -> list[Trace]:
     points, clock = np.column_stack([run[across], run[up]]), run[run.clock]
     traces: list[Trace] = [Line(*points.T, role=role, name="path", width=1.0)]
     last, reach = np.full(2, np.inf), np.ptp(points, axis=0).max() or 1.0
-    for power in range(int(np.floor(np.log10(clock[-1]))) + 1):
-        here = points[np.searchsorted(clock, 10.0**power)]
-        traces.append(Line(*here, "decade" if power == 0 else "", role, "points", name="decade", size=2.2))
+    decades = points[np.searchsorted(clock, 10.0 ** np.arange(int(np.floor(np.log10(clock[-1]))) + 1))]
+    traces.append(Line(*decades.T, "decade", role, "points", size=2.2))
+    for power, here in enumerate(decades):
         if np.linalg.norm(here - last) > reach / 12:
             traces.append(Note(rf"  $10^{{{power}}}$", *here, "grey", align="left"))
             last = here

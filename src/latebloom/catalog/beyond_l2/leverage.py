@@ -402,6 +402,7 @@ def times_panel(e):
         place = s.observed.index(n)
         label = f"$N$ = {n}" if steps and n not in named else ""
         look = {"symbol": panels.SYMBOLS[place % len(panels.SYMBOLS)], "hollow": draw > 0, "above": draw > 0}
+        look |= {"name": f"N = {n}, draw {draw}"}
         shade = panels.shade_of(place, len(s.observed))
         lines.append(Line(list(steps), list(steps.values()), label, marks="linked", shade=shade, **look))
         named |= {n} if steps else set()

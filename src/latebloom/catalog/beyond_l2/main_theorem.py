@@ -321,8 +321,8 @@ def thm2_1_figure(e):
         kept = law > 1e-8
         lines.append(Line(seen.step[1:][kept], law[kept], r"$(1-\delta)^t$", "theory"))
         lines.append(Rule(float(seen.step[flip(seen)]), "$t_1$", "train", measured=True))
-        loss = Axis("$g/g(x^{(0)})$" if kind == LINEAR else "", "log", low=1e-8)
-        gap = Axis(r"$\min(f - f^*)/\beta$" if kind == LINEAR else "", "log", low=1e-6)
+        loss = Axis("$g/g(x^{(0)})$", "log", low=1e-8)
+        gap = Axis(r"$\min(f - f^*)/\beta$", "log", low=1e-6)
         rows[0].append(Panel(lines, panels.STEPS, loss, title=kind, legend="upper right"))
         rows[1].append(Panel(slow, Axis(r"$\alpha\beta(t - t_1)$", "log"), gap))
     return Figure(rows)

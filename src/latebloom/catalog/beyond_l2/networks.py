@@ -98,7 +98,9 @@ def at_t1(run, column):
 
 def percent(run, column, label="", role="cycle 0", marks="", **look):
     """A share of a run in percent, against the step."""
-    return Line(run["step"], 100 * run[column], label, role, marks, **{"name": column.replace("_", " ")} | look)
+    return Line(
+        run["step"], 100 * run[column], label, role, marks, **{"name": label or column.replace("_", " ")} | look
+    )
 
 
 def reached(run, column, label, shade):

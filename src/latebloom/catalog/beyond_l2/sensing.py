@@ -309,7 +309,7 @@ def first_row(e, **errors):
     """Errors over those of the reference, the nuclear norm, and the singular values."""
     run, reference, truth = e[OTHER], e[SUBGRADIENT], true_values(e, OTHER)
     behind = [panels.curve(reference, "test_error", "subgradient", "grey", **BEHIND)]
-    behind += [panels.curve(reference, "train_error", "", "grey", **BEHIND)]
+    behind += [panels.curve(reference, "train_error", "", "grey", name="subgradient, train error", **BEHIND)]
     goal = Rule(float(truth.sum()), r"$|A^*|_*$", across="y")
     norm = panels.norm(run, "nuclear_norm", r"$|A|_*$", goal, legend="lower left")
     return [panels.errors(run, *behind, **errors), norm, panels.singular_values(run, truth)]

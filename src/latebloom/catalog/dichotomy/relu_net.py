@@ -340,7 +340,9 @@ def accuracy_panel(s, traces, left, **panel):
 
 def accuracy(run, column, label="", role="cycle 0", marks="", **look):
     """The share of right pairs against steps, without the start."""
-    return Line(run["step"][1:], 1 - run[column][1:], label, role, marks, **{"name": column.replace("_", " ")} | look)
+    return Line(
+        run["step"][1:], 1 - run[column][1:], label, role, marks, **{"name": label or column.replace("_", " ")} | look
+    )
 
 
 @fig2a.figure
@@ -360,8 +362,9 @@ def fig2a_figure(e):
     middle = Panel(sizes, left.x, Axis("training loss, norm", "log"), legend="lower left")
     check = []
     for name in ("train", "test"):
-        check.append(accuracy(loose, f"{name}_error", "", name, width=2.5, opacity=0.4))
-        check.append(accuracy(e[TIGHT], f"{name}_error", "", name, width=0.9))
+        look = {"name": f"{name}, looser", "width": 2.5, "opacity": 0.4}
+        check.append(accuracy(loose, f"{name}_error", "", name, **look))
+        check.append(accuracy(e[TIGHT], f"{name}_error", "", name, name=f"{name}, tighter", width=0.9))
     check.append(Line([], [], f"rtol {reduced.rtol:g}", "grey", width=2.5, opacity=0.5))
     check.append(Line([], [], f"rtol {s.tighter * reduced.rtol:g}", "grey", width=0.9))
     title = f"tolerances, $p$ = {reduced.modulus}, $h$ = {reduced.width:,}"

@@ -334,7 +334,8 @@ def thm3_5_figure(e):
     curves = paths(e, lambda name: e[name]["kkt_angle"])
     shades = {scale: curve.shade for scale, curve in zip(s.init_scales, curves, strict=True)}
     for scale, angle in zip(s.large, angles(e), strict=True):
-        curves.append(Line([(1 + C) * np.log(scale)], [angle], marks="points", shade=shades[scale]))
+        dot = {"name": f"α = {scale:g}, at the theorem's time", "marks": "points", "shade": shades[scale]}
+        curves.append(Line([(1 + C) * np.log(scale)], [angle], **dot))
     curves.append(Line([], [], rf"$(1+c)\log\alpha$, {SCALE}", "theory", "points"))
     left = Axis(SLOW_TIME, low=0, high=30), Axis(r"$1-\cos(\theta, -\nabla L)$", "log")
     ends = [cosines(e, DECAY_NAME.format(decay))[1][-1] for decay in s.decays]

@@ -323,7 +323,7 @@ def fig4_figure(e):
     exponents = Axis(r"$\log_{10} t$", "log", 1, max(10.0, float(when[-1])))
     short = accuracies(run, 10.0 ** when[when < 110], legend=None, axis=Axis("time $t$", "log", 1e-1, 1e100))
     rise = Rule(PRINTED[0], "rise in the paper's figure", "grey", to=PRINTED[1], opacity=0.12)
-    long = accuracies(run, when, rise, axis=exponents)
+    long = accuracies(run, when, rise, *panels.milestones(run, scale=1 / np.log(10)), axis=exponents)
     theory = panels.withheld([run]) or [Line(*law(run), r"theory: $\log t\,/\,|\theta|^2$", "theory")]
     margin = Line(when[right], run["homogeneous_margin"][1:][right], r"$\min_i m_i/|\theta|^2$", "norm")
     ends = [float(decades(e[name])[-1]) for name in (EARLY, LONG)]
