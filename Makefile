@@ -7,7 +7,7 @@ STAMPS := .stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint verify mutants images bench clean
+.PHONY: demo test lint verify mutants images mosaic bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,10 @@ mutants: $(STAMPS)/dev
 images: $(STAMPS)/core
 	$(BIN)/latebloom reproduce beyond-l2/fig3 --out out
 	cp out/beyond-l2-fig3.png docs/images/
+
+# All pictures of the catalog on contact sheets, to be looked at; what is not stored is computed.
+mosaic: $(STAMPS)/core
+	$(BIN)/python examples/mosaic.py --out out/mosaic
 
 bench: $(STAMPS)/dev
 	$(BIN)/latebloom bench

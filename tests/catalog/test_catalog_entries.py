@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from figure_laws import broken_laws
 
 import latebloom as lb
 from latebloom import catalog
@@ -52,6 +53,9 @@ def test_claims_come_out_as_documented(entries, tmp_path):
         wrong = {v.claim.id: (v.measured, v.claim.expected) for v in report.verdicts if not v.as_documented}
         assert not wrong, entry.id
         check_files(report.figures)
+        figure = entry.draw(report.evidence[0])
+        assert not broken_laws(figure), entry.id
+        assert figure.caption.startswith(f"{entry.id} · draw ")
 
 
 def check_files(paths: list[Path]) -> None:
@@ -118,3 +122,15 @@ def test_an_entry_is_reproduced_by_its_id(tmp_path):
     assert lb.reproduce("beyond-l2/fig25", store=tmp_path).computed == 0
     with pytest.raises(UnknownNameError, match="did you mean 'beyond-l2/fig33'"):
         lb.reproduce("beyond-l2/fig33x")
+
+
+def test_no_entry_chooses_a_colour_or_a_style():
+    """Roles and meanings are named, so that one style has one meaning everywhere (figures/strokes.py)."""
+    forbidden = {"solid", "dashed", "dotted", "dashdot", "red", "blue", "green", "black", "white"}
+    for path in Path(catalog.__file__).parent.rglob("*.py"):
+        texts = {
+            node.value
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant)
+        }
+        assert not {text for text in texts if isinstance(text, str)} & forbidden, path

@@ -40,11 +40,11 @@ def test_a_run_that_stops_when_it_fits(evidence):
 def test_theory_is_withheld_from_a_gradient_that_is_not_sound(evidence):
     run = evidence[LONG]
     margin = fig4.draw(evidence).panels[2].traces
-    assert [line.marks for line in margin if isinstance(line, Line)] == ["solid", "dashed"]
+    assert [line.marks for line in margin if isinstance(line, Line)] == ["measured", "theory"]
     spoilt = replace(run, columns=run.columns | {"zero_sum_defect": np.full(len(run["step"]), 0.5)})
     broken = replace(evidence, runs={**evidence.runs, LONG: spoilt})
     margin = fig4.draw(broken).panels[2].traces
-    assert [line.marks for line in margin if isinstance(line, Line)] == ["solid"]
+    assert [line.marks for line in margin if isinstance(line, Line)] == ["measured"]
     (note,) = (trace for trace in margin if isinstance(trace, Note))
     assert note.text.startswith("theory withheld: from step 0 on the gradient's zero-sum defect")
     (sound,) = (claim for claim in fig4.claims if claim.id == "gradient-is-sound")

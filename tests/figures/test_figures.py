@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,19 +13,36 @@ import latebloom as lb
 from latebloom.core import progress
 from latebloom.errors import LatebloomError
 from latebloom.figures import overview, panels, save
+from latebloom.figures.files import write_data
 from latebloom.figures.look import CYCLE
 
 
 @pytest.fixture(scope="module")
 def run():
     problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12, seed=1)
-    return lb.train(problem, lb.GradientDescent(0.1), lb.L1(1e-4), steps=3000)
+    job = lb.TrainJob(problem, lb.GradientDescent(0.1), lb.L1(1e-4), steps=3000, memorised_at=0.05, generalised_at=0.5)
+    return lb.run(job)
 
 
-def test_any_run_can_be_drawn(run):
+def test_any_run_can_be_drawn(run, tmp_path):
+    from PIL import Image
+
     figure = run.plot()
     assert [axis.get_xlabel() for axis in figure.axes] == ["step $t$"] * 2
     assert all(axis.get_ylabel() for axis in figure.axes)
+    assert {"$t_1$", "$t_2$"} <= {text.get_text() for text in figure.axes[1].texts}
+    assert "gradient" in " ".join(text.get_text() for text in figure.texts)  # the caption says with what method
+    figure.savefig(tmp_path / "run.png")
+    with Image.open(tmp_path / "run.png") as picture:
+        assert picture.width == 2025  # both columns of a paper at 300 dpi
+
+
+def test_what_projection_leaves_of_the_training_error_is_no_curve(run):
+    columns = run.columns | {"slow_time": 1e-5 * run["step"], "train_error": np.full(len(run["step"]), 1e-7)}
+    slow = replace(run, configuration=run.configuration | {"kind": "slow_flow"}, columns=columns)
+    left = overview(slow).panels[0].traces
+    assert [trace.label for trace in left if trace.kind == "line"] == ["test error"]
+    assert any(trace.label.startswith("train error: at most") for trace in left)
 
 
 def test_save_writes_picture_paper_and_data(run, tmp_path):
@@ -36,7 +54,8 @@ def test_save_writes_picture_paper_and_data(run, tmp_path):
 
 
 def test_the_data_beside_the_picture_is_what_was_recorded(run, tmp_path):
-    (*_, data) = save(overview(run), tmp_path, "run")
+    data = tmp_path / "run.csv"
+    write_data(overview(run), data)
     with data.open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["series"] == "train error"]
     assert [float(row["x"]) for row in rows] == run["step"].tolist()

@@ -10,8 +10,10 @@ import pytest
 
 from latebloom.errors import InputError
 from latebloom.figures import Axis, Figure, Heat, Line, Note, Panel, Rule, draw, save
-from latebloom.figures.drawing import colour_of
-from latebloom.figures.traces import words
+from latebloom.figures.files import write_data
+from latebloom.figures.strokes import STYLES, colour_of
+from latebloom.figures.text import in_two, typeset, words
+from latebloom.figures.traces import MARKS, letters
 
 X = np.array([1.0, 10.0, 100.0])
 
@@ -25,7 +27,7 @@ def figure() -> Figure:
     """Every kind of trace, a panel that spans two rows, one in space, and an empty place."""
     wide = panel(
         Line(X, X**-1.0, r"$\beta$ = 1e-3", "train"),
-        Line(X, np.stack([X, 2 * X], axis=1), "pair", shade=0.5, marks="dotted"),
+        Line(X, np.stack([X, 2 * X], axis=1), "pair", shade=0.5, marks="behind"),
         Line(X, X, "points", "cycle 3", "points", error=0.1 * X),
         Rule(20.0, "$t_2$", "test", tag=True),
         Rule(0.1, "level", across="y", to=0.5),
@@ -52,18 +54,21 @@ def test_what_is_drawn_is_the_data(figure):
     assert first.get_color() == "#0072B2"
     assert {text.get_text() for text in axis.texts} == {"$t_2$", "here"}
     shown = [text.get_text() for text in axis.get_legend().get_texts()]
-    assert shown == [r"$\beta$ = 1e-3", "pair", "level", "points"]
+    assert shown == [r"$\beta$ = $10^{-3}$", "pair", "points", "level"]  # what was measured first
 
 
 def test_the_table_has_every_number_and_says_what_it_is(figure, tmp_path):
-    *_, data = save(figure, tmp_path, "all")
+    data = tmp_path / "all.csv"
+    write_data(figure, data)
     with data.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     first = [row for row in rows if row["series"] == "β = 1e-3"]
     assert [(float(row["x"]), float(row["y"])) for row in first] == [(1.0, 1.0), (10.0, 0.1), (100.0, 0.01)]
     assert {row["y_label"] for row in first} == {"error |a|_1"}
     assert [float(row["y"]) for row in rows if row["series"] == "pair[1]"] == (2 * X).tolist()
-    assert [(row["trace"], row["x"], row["y"]) for row in rows if row["series"] == "t_2"] == [("rule", "20.0", "")]
+    assert [(row["meaning"], row["x"], row["y"]) for row in rows if row["series"] == "t_2"] == [("theory", "20.0", "")]
+    assert {row["meaning"] for row in rows if row["trace"] == "band"} == {"guide"}
+    assert [row["panel"] for row in rows if row["series"] == "path"] == ["c", "c", "c"]
     assert [row["y"] for row in rows if row["trace"] == "band"] == ["0.1", "0.5"]
     heat = [(float(row["x"]), float(row["y"]), float(row["z"])) for row in rows if row["trace"] == "heat"]
     assert heat == [(0, 0, 0), (1, 0, 1), (0, 1, 2), (1, 1, 3), (0, 2, 4), (1, 2, 5)]
@@ -113,7 +118,7 @@ def test_shades_and_roles_are_colours():
 REFUSED = [
     (lambda: Line(X, X[:2]), "3 x and 2 y"),
     (lambda: Line(X, X, role="red"), "unknown role 'red'"),
-    (lambda: Line(X, X, marks="dashes"), "did you mean 'dashed'"),
+    (lambda: Line(X, X, marks="theories"), "did you mean 'theory'"),
     (lambda: Rule(1.0, across="z"), "axis of a rule"),
     (lambda: Heat([0, 1], [0, 1], np.zeros((3, 2))), r"shape \(3, 2\)"),
     (lambda: Axis("x", "logarithmic"), "did you mean 'log'"),
@@ -139,3 +144,45 @@ def test_a_slip_is_refused_where_it_is_made(make, message):
 )
 def test_labels_in_words(label, plain):
     assert words(label) == plain
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("λ = 2.0e-06, N = 30", r"$\lambda$ = $2\cdot10^{-6}$, $N$ = 30"),
+        (r"$\beta$ = 0.0003", r"$\beta$ = $3\cdot10^{-4}$"),
+        (r"$\alpha = 1e-05$", r"$\alpha = 10^{-5}$"),
+        ("n1 = n2 = 10, d_h = 32, τ ∈ {0, 1}", r"$n_1$ = $n_2$ = 10, $d_h$ = 32, $\tau$ ∈ {0, 1}"),
+        ("1,900 entries at 0.05", "1,900 entries at 0.05"),
+        ("a step of 0.00", "a step of 0.00"),
+    ],
+)
+def test_symbols_are_in_italics_and_numbers_are_powers_of_ten(label, shown):
+    assert typeset(label) == shown
+
+
+def test_a_long_label_is_broken_outside_its_formulas():
+    assert in_two("distance to the $a b c$") == "distance to\nthe $a b c$"
+    assert in_two("$a b c d e f g h$") == "$a b c d e f g h$"
+
+
+def test_panels_have_letters_in_reading_order():
+    assert letters(3) == ["a", "b", "c"]
+    assert letters(28)[-2:] == ["aa", "ab"]
+
+
+def test_one_style_has_one_meaning():
+    """Solid is measured, however it is marked; every other style is of one meaning."""
+    solid = {marks for marks, style in STYLES.items() if style == "-"}
+    assert solid == {"measured", "behind", "moment", "linked"}
+    others = [style for marks, style in STYLES.items() if marks not in solid]
+    assert len(set(others)) == len(others)
+    assert STYLES.keys() == {*MARKS, "moment"} - {"bars"}
+
+
+def test_what_is_theory_is_dashed_without_being_told():
+    assert [Line(X, X, role=role).marks for role in ("train", "theory", "printed")] == ["measured", "theory", "theory"]
+    assert Line(X, X, role="theory", marks="points").meaning == "theory"
+    rules = Rule(1.0), Rule(1.0, measured=True), Rule(1.0, across="y")
+    assert [rule.marks for rule in rules] == ["theory", "moment", "level"]
+    assert [rule.meaning for rule in rules] == ["theory", "measured", "guide"]

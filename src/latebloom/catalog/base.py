@@ -288,8 +288,10 @@ class Entry:
         return list(self.parts["studies"](settings)) if "studies" in self.parts else []
 
     def draw(self, evidence: Evidence) -> Figure:
-        """The figure as data."""
-        return self.parts["figure"](evidence)
+        """The figure as data, its settings in the caption."""
+        from latebloom.catalog.captions import caption
+
+        return replace(self.parts["figure"](evidence), caption=caption(self.id, evidence.settings))
 
     def cost(self, *, full: bool = False) -> str:
         """How long it takes, in words."""

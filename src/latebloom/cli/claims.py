@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from latebloom.catalog.bounds import Condition
 from latebloom.catalog.claims import NOT_MET
-from latebloom.cli.common import short
+from latebloom.core.tables import short
 
 if TYPE_CHECKING:
     from latebloom.catalog.reproduction import Report, Verdict

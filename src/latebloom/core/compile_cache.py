@@ -170,9 +170,9 @@ def _digest(key: str, program: bytes) -> bytes:
 
 def _tag() -> str:
     """The compiler and the processor: code for another one may stop the process with an illegal instruction."""
-    import jaxlib
+    from importlib.metadata import version
 
-    return f"jaxlib-{jaxlib.__version__}-{_processor()}"
+    return f"jaxlib-{version('jaxlib')}-{_processor()}"
 
 
 def _processor() -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from latebloom.errors import InputError, LatebloomError
 from latebloom.figures.drawing import draw
 from latebloom.figures.look import style
-from latebloom.figures.traces import Figure, words
+from latebloom.figures.text import words
+from latebloom.figures.traces import Figure, Panel, Trace, letters
 
 # Under which names a picture says where it comes from: those that the two formats know.
 PNG = {"title": "Title", "settings": "Description", "runs": "Source", "software": "Software"}
@@ -29,8 +30,6 @@ def save(figure: Figure, folder: Path, name: str, told: Mapping[str, str] | None
         canvas = draw(figure)
         paths = []
         with style():
-            canvas.draw_without_rendering()
-            canvas.set_layout_engine("none")  # laid out once, not once per file
             for suffix, known in (("png", PNG), ("pdf", PDF)):
                 metadata: Any = {known[key]: text for key, text in (told or {}).items()}
 
@@ -38,7 +37,7 @@ def save(figure: Figure, folder: Path, name: str, told: Mapping[str, str] | None
                     canvas.savefig(path, format=suffix, metadata=metadata)
 
                 paths.append(_whole(folder / f"{name}.{suffix}", write))
-        paths.append(_whole(folder / f"{name}.csv", lambda path: _write_data(figure, path)))
+        paths.append(_whole(folder / f"{name}.csv", lambda path: write_data(figure, path)))
     except OSError as error:
         raise LatebloomError(
             f"cannot write figures to {folder} ({error.strerror}): choose another with --out DIR"
@@ -70,14 +69,29 @@ def _whole(path: Path, write) -> Path:
     return path
 
 
-def _write_data(figure: Figure, path: Path) -> None:
-    """A row per point; a rule has one coordinate, a heat map three."""
+def rows_of(figure: Figure) -> Iterator[tuple[str, Trace, str]]:
+    """Every trace that has data, with its panel's letter and the name of its series."""
+    for letter, panel in zip(letters(len(figure.panels)), figure.panels, strict=True):
+        for trace in panel.traces:
+            first = next(iter(trace.rows()), None)
+            if first is not None:
+                yield letter, trace, first[0] or _unnamed(trace, panel)
+
+
+def _unnamed(trace: Trace, panel: Panel) -> str:
+    """What a series is called that has no name: what the axis says it is, or what it is evidence of."""
+    return words(panel.y.label) if trace.meaning == "measured" else trace.meaning
+
+
+def write_data(figure: Figure, path: Path) -> None:
+    """A row per point; a rule has one coordinate, a heat map three. `meaning` tells data from theory and guides."""
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
-        table.writerow(["panel", "x_label", "y_label", "trace", "series", "x", "y", "z"])
-        for number, panel in enumerate(figure.panels, start=1):
-            labels = [number, words(panel.x.title), words(panel.y.title)]
-            for place, trace in enumerate(panel.traces):
+        table.writerow(["panel", "x_label", "y_label", "meaning", "trace", "series", "x", "y", "z"])
+        for letter, panel in zip(letters(len(figure.panels)), figure.panels, strict=True):
+            labels = [letter, words(panel.x.title), words(panel.y.title)]
+            for trace in panel.traces:
                 for name, *values in trace.rows():
                     shown = ["" if value is None else repr(float(value)) for value in values]
-                    table.writerow([*labels, trace.kind, name or f"{trace.kind} {place}", *shown])
+                    series = name or _unnamed(trace, panel)
+                    table.writerow([*labels, trace.meaning, trace.kind, series, *shown])

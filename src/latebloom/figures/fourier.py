@@ -15,7 +15,10 @@ FREQUENCY = Axis("frequency $k$", whole=True)
 def norms(start: np.ndarray, end: np.ndarray, spread: float) -> Panel:
     """`|Re F_k|` and `|Im F_k|` over their mean, against k; the band is chance, its standard deviation `spread`."""
     frequencies = np.arange(1, len(start) // 2 + 1)
-    traces: list[Trace] = [Rule(1 - spread, "", "grey", across="y", to=1 + spread), Rule(1.0, across="y", width=0.8)]
+    traces: list[Trace] = [
+        Rule(1 - spread, "chance: one standard deviation", "grey", across="y", to=1 + spread),
+        Rule(1.0, name="mean", across="y", width=0.8),
+    ]
     for values, role, when in ((start, BEFORE, "start"), (end, AFTER, "end")):
         scaled = values / values.mean()
         traces.append(Line(frequencies, scaled[::2], f"real part, {when}", role, "points", size=3.6, above=1))
@@ -24,7 +27,7 @@ def norms(start: np.ndarray, end: np.ndarray, spread: float) -> Panel:
         )
     reach = 1.75 * float(np.abs(start / start.mean() - 1).max())
     label = Axis(r"norm of $\mathrm{Re}\,F_k$, $\mathrm{Im}\,F_k$ / mean", low=1 - reach, high=1 + reach)
-    return Panel(traces, FREQUENCY, label, legend="upper center", legend_columns=2, legend_size=7)
+    return Panel(traces, FREQUENCY, label, legend="above")
 
 
 def pairs(start: np.ndarray, end: np.ndarray, label: str, **heat: Any) -> Panel:
@@ -44,12 +47,12 @@ def pairs(start: np.ndarray, end: np.ndarray, label: str, **heat: Any) -> Panel:
 
 
 def spectrum(start: np.ndarray, end: np.ndarray, **panel: Any) -> Panel:
-    """The share of every frequency in the power of an embedding; dashed where all are alike."""
+    """The share of every frequency in the power of an embedding, and the level where all are alike."""
     frequencies = np.arange(1, len(start) + 1)
     traces = [
         Line(frequencies, 100 * end, "end", AFTER, "bars"),
         Line(frequencies, 100 * start, "start", BEFORE, "points", size=2.4, above=1),
-        Rule(100 / len(start), across="y", width=0.8),
+        Rule(100 / len(start), "all alike", across="y", width=0.8),
     ]
     return Panel(traces, FREQUENCY, Axis("power of the embedding", unit="%"), **panel)
 
@@ -60,7 +63,7 @@ def residues(points: np.ndarray, frequency: int, **panel: Any) -> Panel:
     order = np.argsort(frequency * np.arange(modulus) % modulus)
     around = points[np.append(order, order[0])]
     traces = [
-        Line(around[:, 0], around[:, 1], "", "grey", width=0.5),
+        Line(around[:, 0], around[:, 1], "", "grey", name="in order", width=0.5),
         Line(points[:, 0], points[:, 1], "residue", marks="points", by=np.arange(modulus), size=3.8, above=1),
     ]
     x, y = (rf"along $\mathrm{{Re}}\,F_{{{frequency}}}$", rf"along $-\mathrm{{Im}}\,F_{{{frequency}}}$")

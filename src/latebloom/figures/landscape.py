@@ -11,9 +11,10 @@ from latebloom.figures.traces import Axis, Heat, Line, Panel, Trace
 
 GRID = 241  # points per side of the shading
 RINGS = 0.35  # opacity
+MEMORISING = 1.1  # points: half as wide as what follows
 ZERO: dict[str, Any] = {"role": "zero", "width": 3.2, "opacity": 0.35}
 STAR: dict[str, Any] = {"role": "goal", "marks": "points", "symbol": "*", "size": 11.0}
-THEORY: dict[str, Any] = {"role": "theory", "marks": "dashed", "width": 0.5}  # thin: the path beneath stays in sight
+THEORY: dict[str, Any] = {"role": "theory", "width": 0.5}  # thin: the path beneath stays in sight
 
 
 def line(points: Any, label: str = "", **look: Any) -> Line:
@@ -28,19 +29,19 @@ def zero_set(lines: Iterable[np.ndarray]) -> list[Line]:
 
 
 def path(points: np.ndarray, junction: int, role: str, name: str) -> list[Line]:
-    """A path, dotted up to row `junction` and solid from there on; its start a circle, its junction a diamond."""
+    """A path, thin up to row `junction` and wide from there on; its start a circle, its junction a diamond."""
     dots: dict[str, Any] = {"role": role, "marks": "points", "above": 5}
     return [
-        line(points[junction:], f"{name}, sliding", role=role, width=1.6, halo=True, above=2),
-        line(points[: junction + 1], f"{name}, memorising", role=role, marks="dotted", width=2.0, above=4),
+        line(points[junction:], f"{name}, sliding", role=role, width=2.2, halo=True, above=2),
+        line(points[: junction + 1], f"{name}, memorising", role=role, width=MEMORISING, above=2),
         line(points[0], f"{name}, start", symbol="o", size=5, hollow=True, **dots),
         line(points[junction], f"{name}, memorised", symbol="D", size=3.6, **dots),
     ]
 
 
-def predicted(points: np.ndarray, name: str) -> Line:
-    """A path, or a curve, that theory gives: thin dashes over the solid part of the measured one, under the dotted."""
-    return line(points, name, **THEORY, above=3)
+def predicted(points: np.ndarray, label: str, **look: Any) -> Line:
+    """A path, or a curve, that theory gives: dashes thin enough to leave the colour beneath in sight."""
+    return line(points, label, **THEORY, above=3, **look)
 
 
 def least_norm(points: Any) -> Line:
@@ -105,9 +106,9 @@ def key(theory: str, *, in_space: bool = False) -> list[Line]:
         Line([], [], f"darker: larger {'norm' if in_space else 'loss'}", **dots, symbol="s", size=7, opacity=0.5),
         *rings,
         Line([], [], "start", **dots, hollow=True),
-        Line([], [], "memorising", **grey, marks="dotted", width=2.0),
+        Line([], [], "memorising", **grey, width=MEMORISING),
         Line([], [], "memorised", **dots, symbol="D", size=3.6),
-        Line([], [], "sliding", **grey, width=1.6),
+        Line([], [], "sliding", **grey, width=2.2),
         Line([], [], "least norm", **STAR),
         Line([], [], theory, **THEORY),
     ]

@@ -1,4 +1,4 @@
-"""Panels that many figures share: a run's columns as traces, theory dashed over measurement."""
+"""Panels that many figures share: a run's columns as traces, theory over measurement."""
 
 from __future__ import annotations
 
@@ -42,45 +42,51 @@ def curve(
     column: str,
     label: str = "",
     role: str = "cycle 0",
-    marks: str = "solid",
+    marks: str = "",
     *,
     part: Any = None,
+    name: str = "",
     **look: Any,
 ) -> Line:
     """A column of a run against its clock; `part` are the entries to show of a vector."""
     values = run[column] if part is None else run[column][:, part]
-    return Line(run[clock_of(run)], values, label, role, marks, **look)
+    return Line(
+        run[clock_of(run)], values, label, role, marks, name=name or ("" if label else column.replace("_", " ")), **look
+    )
 
 
-def milestones(run: Run, *, names: bool = True) -> list[Rule]:
-    """Thin vertical rules at the memorised and the generalised step, named above the panel."""
+def milestones(run: Run, *, scale: float = 1.0) -> list[Rule]:
+    """Thin vertical rules at the memorised and the generalised moment, named above the panel.
+
+    `scale` is what the clock of the axis is in units of the run's.
+    """
     marks = ((run.milestones.memorised, "$t_1$", "train"), (run.milestones.generalised, "$t_2$", "test"))
-    rules = []
-    for milestone, name, role in marks:
-        when = None if milestone is None else milestone.when if milestone.log_time is None else milestone.log_time
-        if when and when >= 0:  # neither none nor before the first step, which a log axis does not show
-            rules.append(Rule(when, name if names else "", role, "solid", tag=names, width=0.8, opacity=0.5))
-    return rules
+    return [
+        Rule(scale * when, name, role, measured=True)
+        for milestone, name, role in marks
+        if (when := _moment(milestone))  # neither none nor at the start, which a log axis does not show
+    ]
+
+
+def _moment(milestone: Any) -> float | None:
+    """When, on the clock that the axis shows; None if never, or before it begins."""
+    when = None if milestone is None else milestone.when if milestone.log_time is None else milestone.log_time
+    return when if when and when > 0 else None
 
 
 def thresholds(run: Run) -> list[Rule]:
     """The errors at which the milestones are taken."""
-    both = ((run.milestones.memorised, "train"), (run.milestones.generalised, "test"))
+    both = ((run.milestones.memorised, "train", "t1"), (run.milestones.generalised, "test", "t2"))
     return [
-        Rule(milestone.threshold, "", role, "dotted", across="y", width=0.6, opacity=0.6)
-        for milestone, role in both
+        Rule(milestone.threshold, "", role, name=f"threshold of {name}", across="y", width=0.6, opacity=0.6)
+        for milestone, role, name in both
         if milestone is not None
     ]
 
 
-def predictions(named: Mapping[str, float]) -> list[Rule]:
-    """Where theory says it happens: vertical rules, named in the legend; what never happens has none."""
-    styles = ("dashed", "dashdot", "dotted")
-    return [
-        Rule(step, name, "theory", marks)
-        for (name, step), marks in zip(named.items(), styles, strict=False)
-        if np.isfinite(step)
-    ]
+def predictions(named: Mapping[str, float], role: str = "theory") -> list[Rule]:
+    """Where theory says it happens: vertical rules, named above the panel; what never happens has none."""
+    return [Rule(step, name, role) for name, step in named.items() if np.isfinite(step)]
 
 
 @dataclass(frozen=True)
@@ -93,13 +99,13 @@ class SlowFlow:
     def line(self, values: np.ndarray, label: str = "slow flow") -> Line:
         """A quantity along the flow: dashed, over the measurement, which alone decides what the axes show."""
         after = self.path.slow_times > 0
-        return Line(self.path.slow_times[after] / self.pace, values[after], label, "theory", "dashed", fits=False)
+        return Line(self.path.slow_times[after] / self.pace, values[after], label, "theory", fits=False)
 
 
 def withheld(runs: Iterable[Run]) -> list[Note]:
     """Why theory is not drawn, where some run's gradient is not sound; nothing where all are."""
     sentence = next(filter(None, (run.unsound for run in runs)), None)
-    return [] if sentence is None else [Note(sentence, 0.02, 0.02, panel=True, size=6)]
+    return [] if sentence is None else [Note(sentence, 0.02, 0.02, panel=True)]
 
 
 def errors(
@@ -122,8 +128,8 @@ def errors(
 
 
 def ratio(run: Run, *more: Trace, **panel: Any) -> Panel:
-    """Which force drives: the gradient ratio, with the level 1 dashed."""
-    level = Rule(1.0, across="y")
+    """Which force drives: the gradient ratio, with the level 1."""
+    level = Rule(1.0, "1: the forces are equal", across="y")
     traces = [curve(run, "gradient_ratio", "", "norm"), level, *milestones(run), *more]
     return Panel(traces, clock_axis(run), Axis(r"gradient ratio $|G|\,/\,(\beta|H|)$", "log"), **panel)
 
@@ -135,13 +141,36 @@ def norm(run: Run, column: str, label: str, *more: Trace, log: bool = False, **p
 
 
 def components(run: Run, truth: np.ndarray, **panel: Any) -> Panel:
-    """Every component of the vector: the support coloured with its true value dashed, the rest grey."""
+    """Every component of the vector: the support coloured with its true values as levels, the rest grey."""
     off = np.flatnonzero(truth == 0)
-    traces: list[Trace] = [curve(run, "components", role="grey", width=0.4, opacity=0.5, part=off)]
+    look: dict[str, Any] = {"width": 0.4, "opacity": 0.5, "part": off, "name": "component off the support"}
+    traces: list[Trace] = [curve(run, "components", role="grey", **look)]
     for place, index in enumerate(np.flatnonzero(truth)):
-        traces.append(curve(run, "components", role=f"cycle {place}", width=1.1, part=index))
-        traces.append(Rule(float(truth[index]), "", f"cycle {place}", across="y", width=0.7))
+        named = {"name": f"component {index}", "width": 1.1, "part": index}
+        traces.append(curve(run, "components", role=f"cycle {place}", **named))
+        traces.append(Rule(float(truth[index]), "", f"cycle {place}", name=f"true component {index}", across="y"))
     return Panel([*traces, *milestones(run)], clock_axis(run), Axis("components $a_i$"), **panel)
+
+
+def along(run: Run, across: str, up: str, role: str = "norm") -> list[Trace]:
+    """A run in the plane of two columns, with the decades of its clock and t1, t2 marked on it.
+
+    A decade is written where it is a twelfth of the path's extent away from the last that was.
+    """
+    points, clock = np.column_stack([run[across], run[up]]), run[run.clock]
+    traces: list[Trace] = [Line(*points.T, role=role, name="path", width=1.0)]
+    last, reach = np.full(2, np.inf), np.ptp(points, axis=0).max() or 1.0
+    decades = points[np.searchsorted(clock, 10.0 ** np.arange(int(np.floor(np.log10(clock[-1]))) + 1))]
+    traces.append(Line(*decades.T, "decade", role, "points", size=2.2))
+    for power, here in enumerate(decades):
+        if np.linalg.norm(here - last) > reach / 12:
+            traces.append(Note(rf"  $10^{{{power}}}$", *here, "grey", align="left"))
+            last = here
+    for moment, name, colour in ((run.t1, "$t_1$", "train"), (run.t2, "$t_2$", "test")):
+        if moment:
+            here = points[np.searchsorted(clock, moment).clip(max=len(clock) - 1)]
+            traces.append(Line(*here, name, colour, "points", size=4.5, hollow=True, above=2))
+    return traces
 
 
 def shade_of(place: int, count: int) -> float:
@@ -150,22 +179,35 @@ def shade_of(place: int, count: int) -> float:
 
 
 def family(
-    runs: Mapping[str, Run], *more: Trace, column: str = "test_error", dotted: str = "train_error"
+    runs: Mapping[str, Run], *more: Trace, column: str = "test_error", behind: str = "train_error"
 ) -> list[Trace]:
-    """A column of several runs, dark to light in their order, with another dotted in the same shade."""
+    """A column of several runs, dark to light in their order, with another behind it in the same shade, and t2."""
     traces: list[Trace] = [*more]
     for place, (label, run) in enumerate(runs.items()):
         shade = shade_of(place, len(runs))
         traces.append(curve(run, column, label, shade=shade))
-        traces.append(curve(run, dotted, marks="dotted", shade=shade, width=0.7))
+        traces.append(curve(run, behind, marks="behind", shade=shade, name=f"{label}, {behind.replace('_', ' ')}"))
+        traces += crossing(run, column, label, shade=shade)
     return traces
 
 
-def family_key(labels: Iterable[str], title: str = "") -> list[Line]:
-    """What the shades of a family stand for, where several panels share it: the `key` of a figure."""
+def crossing(run: Run, column: str, label: str, **look: Any) -> list[Line]:
+    """The point at which a column crosses the threshold of t2; nothing if it does not, or if t2 is not told by it."""
+    found = run.milestones.generalised
+    if found is None or found.column != column or (when := _moment(found)) is None:
+        return []
+    return [Line(when, found.threshold, name=f"{label}, t2", marks="points", size=3.2, above=1, **look)]
+
+
+def family_key(labels: Iterable[str], behind: str = "", dots: str = "$t_2$") -> list[Line]:
+    """What the shades of a family stand for, where several panels share it: the `key` of a figure.
+
+    `behind` is what the thin curves are, `dots` what the points on the curves are.
+    """
     labels = list(labels)
     shades = [Line([], [], label, shade=shade_of(place, len(labels))) for place, label in enumerate(labels)]
-    return shades + ([Line([], [], title, "grey", "dotted")] if title else [])
+    thin = [Line([], [], f"{behind} (thin)", "grey", "behind")] if behind else []
+    return [*shades, *thin, *([Line([], [], dots, "grey", "points", size=3.2)] if dots else [])]
 
 
 def key_of(panel: Panel) -> list[Line]:
@@ -174,8 +216,8 @@ def key_of(panel: Panel) -> list[Line]:
 
 
 def family_errors(runs: Mapping[str, Run], *more: Trace, low: float | None = None, **panel: Any) -> Panel:
-    """Test errors of several runs with their train errors dotted; `low` is where their axis begins."""
-    look: dict[str, Any] = {"legend": "lower left", "legend_title": "recovery (train dotted)"} | panel
+    """Test errors of several runs with their train errors behind; `low` is where their axis begins."""
+    look: dict[str, Any] = {"legend": "lower left", "legend_title": "recovery (thin: train, dot: $t_2$)"} | panel
     axis = clock_axis(next(iter(runs.values())))
     return Panel([*family(runs), *more], axis, Axis("relative error", "log", low), **look)
 
@@ -187,6 +229,14 @@ COUNT_LABELS = (
     "generalisation step $t_2$",
 )
 SYMBOLS = "os^DvPX*"
+
+
+EMPTY = (
+    "no run has come to its end",
+    "no run has come to its end",
+    "no run memorised: none has a training error below the threshold of $t_1$",
+    "no run generalised: none has a recovery error below the threshold of $t_2$",
+)
 
 
 def against_count(
@@ -209,6 +259,7 @@ def against_count(
             ],
             Axis("measurements $N$", low=low, high=high),
             Axis(name, "log"),
+            empty=EMPTY[number],
             **panel,
         )
         for number, name in enumerate(COUNT_LABELS)
@@ -225,7 +276,7 @@ def singular_values(
     axis: Axis | None = None,
     **panel: Any,
 ) -> Panel:
-    """Every singular value against the clock: as many as the truth has coloured, theirs dashed, the others grey.
+    """Every singular value against the clock: as many as the truth has coloured, theirs as levels, the others grey.
 
     `truth_values` are the singular values of the truth; zeros among them are ignored. `log` shows how the small ones
     go to zero, and leaves out what is exactly zero.
@@ -234,12 +285,15 @@ def singular_values(
     truth = truth[truth > ZERO * truth[0]]
     rank = len(truth)
     rest = np.arange(rank, run["singular_values"].shape[1])
-    traces: list[Trace] = [curve(run, "singular_values", role="grey", width=0.6, opacity=0.7, part=rest)]
+    look: dict[str, Any] = {"width": 0.6, "opacity": 0.7, "part": rest, "name": "singular value beyond the rank"}
+    traces: list[Trace] = [curve(run, "singular_values", role="grey", **look)]
     for index, value in enumerate(truth):
-        traces.append(curve(run, "singular_values", role=f"cycle {index}", width=1.1, part=index))
+        named = {"name": f"singular value {index + 1}", "width": 1.1, "part": index}
+        traces.append(curve(run, "singular_values", role=f"cycle {index}", **named))
         equal = np.flatnonzero(np.isclose(truth, value))
         turn = (int(index - equal[0]), len(equal)) if len(equal) > 1 else None
-        traces.append(Rule(float(value), "", f"cycle {index}", across="y", width=0.8, turn=turn))
+        name = f"true singular value {index + 1}"
+        traces.append(Rule(float(value), "", f"cycle {index}", name=name, across="y", turn=turn))
     marks = milestones(run) if marked else []
     vertical = Axis(label, "log" if log else "linear", low=None if log else 0)
     return Panel([*traces, *marks, *more], axis or clock_axis(run), vertical, **panel)

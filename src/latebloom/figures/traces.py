@@ -1,17 +1,19 @@
 """A figure as data: rows of panels, each with axes and traces of four kinds. Nothing here knows how it is drawn.
 
-A trace names a *role* (what it is), never a colour: "train", "test", "norm", "theory", "grey", "zero" (the zero-loss
-set), "goal" (where theory says it ends), "light" (over a heat map), or "cycle 0", "cycle 1", … for what has no role; a
-`shade` from 0 (dark) to 1 (light) places it in a family instead. Labels may hold formulas between dollars;
-`words` writes them out.
+A trace names a *role* (what it is), never a colour: "train", "test", "norm", "theory", "printed" (as a paper prints
+it, beside what holds), "grey", "zero" (the zero-loss set), "goal" (where theory says it ends), "light" (over a heat
+map), or "cycle 0", "cycle 1", … for what has no role; a `shade` from 0 (dark) to 1 (light) places it in a family.
 
->>> words(r"$\\beta$ = 2e-06, $|\\hat a - a^*|_\\infty/(\\alpha\\beta)$")
-'β = 2e-06, |â - a^*|_∞/(αβ)'
+Nor does it name a line style: `marks` are what it is evidence of, and one meaning has one style in the whole catalog.
+A line is "measured" (solid), "behind" (measured, too: thin and pale, the training curve behind a test curve), "beside"
+(another run for comparison), "theory" (a law, a prediction, a fit: dashed) or a "level" (dotted). A rule across the
+panel is a measured moment, a moment of theory, or a level, as its axis and `measured` say.
+
+Labels may hold formulas between dollars (`figures/text.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
@@ -20,9 +22,11 @@ import numpy as np
 
 from latebloom.core.json import plain
 from latebloom.errors import InputError, check_choice
+from latebloom.figures.text import words
 
-ROLES = ("train", "test", "norm", "theory", "grey", "zero", "goal", "light")
-MARKS = ("solid", "dashed", "dotted", "dashdot", "points", "linked", "bars")
+ROLES = ("train", "test", "norm", "theory", "printed", "grey", "zero", "goal", "light")
+FROM_THEORY = ("theory", "printed")  # roles whose lines are no measurement, unless they say so
+MARKS = ("measured", "behind", "beside", "theory", "level", "points", "linked", "bars")
 SCALES = ("linear", "log")
 
 
@@ -31,15 +35,17 @@ class Line:
     """Points in order: a curve, or with other `marks` the points alone, joined points ("linked") or bars.
 
     `y` may have several columns: curves of one look, named once. A panel in space needs `z`. `error` is the half length
-    of the bars across the points, `by` a value per point that shades it, on a scale from `low` to `high`.
+    of the bars across the points, `by` a value per point that shades it, on a scale from `low` to `high`. `name` is
+    what the table beside the figure calls it, the label by default. Without `marks` they follow from the role.
     """
 
     x: Any
     y: Any
     label: str = ""
     role: str = "cycle 0"
-    marks: str = "solid"
+    marks: str = ""
     _: KW_ONLY
+    name: str = ""
     z: Any = None
     error: Any = None
     by: Any = None
@@ -56,7 +62,9 @@ class Line:
     above: int = 0  # drawn over traces of lower numbers
 
     def __post_init__(self):
-        _check_look(self)
+        object.__setattr__(self, "marks", self.marks or ("theory" if self.role in FROM_THEORY else "measured"))
+        _check_role(self.role)
+        check_choice("marks of a trace", self.marks, MARKS)
         object.__setattr__(self, "x", np.atleast_1d(np.asarray(self.x, float)))
         object.__setattr__(self, "y", np.atleast_1d(np.asarray(self.y, float)))
         for name in ("z", "error", "by"):
@@ -70,13 +78,20 @@ class Line:
         return {"points": "points", "linked": "points", "bars": "bars"}.get(self.marks, "line")
 
     @property
+    def meaning(self) -> str:
+        """What the points are evidence of: "measured", "comparison", "theory", or none ("guide")."""
+        if self.marks in ("theory", "beside", "level"):
+            return {"theory": "theory", "beside": "comparison", "level": "guide"}[self.marks]
+        return "theory" if self.role in FROM_THEORY and self.kind != "line" else "measured"
+
+    @property
     def columns(self) -> np.ndarray:
         """`y` as a matrix of one column per curve, also of a line without points."""
         return self.y if self.y.ndim > 1 else self.y[:, None]
 
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
         """Name, x, y and z (or what shades it) of every point and end of a bar, for the table beside the figure."""
-        name = words(self.label)
+        name = words(self.name or self.label)
         for number, values in enumerate(self.columns.T):
             part = name if self.columns.shape[1] == 1 else f"{name}[{number}]"
             third = next((given for given in (self.z, self.by) if given is not None), [None] * len(self.x))
@@ -90,18 +105,20 @@ class Line:
 class Rule:
     """A value of one axis, drawn across the panel; with `to` a band between two. `across` names the axis it is on.
 
-    A `tag` writes its label at the edge of the panel, and not in the legend. Of rules at one value `turn` is the place
-    and how many they are: their dashes take turns, so that every colour is seen.
+    On the x axis it is a moment, of theory unless it was `measured`; on the y axis it is a level. A `tag` writes its
+    label at the edge of the panel, and not in the legend: moments do, levels do not, unless it is said. Of rules at one
+    value `turn` is the place and how many they are: their dashes take turns, so that every colour is seen.
     """
 
     value: float
     label: str = ""
     role: str = "theory"
-    marks: str = "dashed"
     _: KW_ONLY
+    name: str = ""
     across: str = "x"
+    measured: bool = False
     to: float | None = None
-    tag: bool = False
+    tag: bool | None = None
     turn: tuple[int, int] | None = None
     shade: float | None = None
     width: float | None = None
@@ -109,17 +126,28 @@ class Rule:
     above: int = 0
 
     def __post_init__(self):
-        _check_look(self)
+        _check_role(self.role)
         check_choice("axis of a rule", self.across, ("x", "y"))
+        if self.tag is None:
+            object.__setattr__(self, "tag", bool(self.label) and self.across == "x")
 
     @property
     def kind(self) -> str:
         return "rule" if self.to is None else "band"
 
+    @property
+    def marks(self) -> str:
+        """What it is, and so how it is drawn: "moment", "theory" or "level"."""
+        return "level" if self.across == "y" else "moment" if self.measured else "theory"
+
+    @property
+    def meaning(self) -> str:
+        return {"moment": "measured", "theory": "theory", "level": "guide"}[self.marks]
+
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
         for value in (self.value,) if self.to is None else (self.value, self.to):
             x, y = (value, None) if self.across == "x" else (None, value)
-            yield words(self.label), x, y, None
+            yield words(self.name or self.label), x, y, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +178,7 @@ class Heat:
     above: int = 0
 
     kind = "heat"
+    meaning = "measured"
 
     def __post_init__(self):
         check_choice("colours of a heat map", self.colours, ("sequential", "warm", "diverging", "pale"))
@@ -178,11 +207,11 @@ class Note:
     _: KW_ONLY
     panel: bool = False
     align: str = "left bottom"
-    size: float = 7.0
     boxed: bool = False
     above: int = 0
 
     kind = "note"
+    meaning = "guide"
 
     def rows(self) -> Iterable[tuple[str, Any, Any, Any]]:
         return ()
@@ -219,7 +248,8 @@ class Axis:
 class Panel:
     """Traces on two axes, or in space with a third.
 
-    `legend` is where it is ("best", "lower left", "outside top", or a place of its centre in the panel), None for none.
+    `legend` is where it is put if there is room ("best", "lower left", …; above the panel if there is none anywhere, or
+    if it is "above"), None for none. `empty` says why, where there is nothing to draw.
     """
 
     traces: Sequence[Trace]
@@ -228,10 +258,9 @@ class Panel:
     _: KW_ONLY
     z: Axis | None = None
     title: str = ""
-    legend: str | tuple[float, float] | None = "best"
+    legend: str | None = "best"
     legend_title: str = ""
-    legend_columns: int = 1
-    legend_size: float = 6.0  # of its type, in points
+    empty: str = "nothing to show"
     equal: bool = False  # one unit of x is as long as one of y
     grid: bool = True
     view: tuple[float, float] | None = None  # of a panel in space: elevation and azimuth in degrees
@@ -239,16 +268,19 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """Rows of panels, `height` inches each. A panel that stands in several places spans them; None leaves one empty.
+    """Rows of panels. A panel that stands in several places spans them; None leaves one empty.
 
-    `key` names what all panels share, below them: lines without points. `widths` are the columns' relative widths.
+    Panels are as high in one figure as in another; `height` (inches) is for what has to be square. `key` names what all
+    panels share, below them: lines without points. `caption` says with what settings, below that. `widths` are the
+    columns' relative widths.
     """
 
     rows: Sequence[Sequence[Panel | None]]
     _: KW_ONLY
-    height: float = 2.2
+    height: float | None = None
     widths: Sequence[float] | None = None
     key: Sequence[Line] = field(default_factory=tuple)
+    caption: str = ""
 
     @property
     def panels(self) -> list[Panel]:
@@ -263,7 +295,14 @@ class Figure:
             "rows": [[None if panel is None else places[id(panel)] for panel in row] for row in self.rows],
             "panels": [_panel_json(panel) for panel in self.panels],
             "key": [_plain(trace) for trace in self.key],
+            "caption": self.caption,
         }
+
+
+def letters(count: int) -> list[str]:
+    """What panels are called, in reading order: a, b, …, z, aa, ab, …"""
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    return [alphabet[number // 26 - 1] * (number >= 26) + alphabet[number % 26] for number in range(count)]
 
 
 def _panel_json(panel: Panel) -> dict[str, Any]:
@@ -276,31 +315,12 @@ def _plain(part: Any) -> dict[str, Any]:
     told = {f.name: getattr(part, f.name) for f in fields(part) if getattr(part, f.name) is not f.default}
     if isinstance(told.get("ticks"), Mapping):
         told["ticks"] = {f"{value:g}": text for value, text in told["ticks"].items()}
+    if isinstance(part, Rule):
+        told |= {"marks": part.marks}
     return {"kind": getattr(part, "kind", "axis")} | plain(told)
 
 
-def _check_look(trace: Line | Rule) -> None:
-    name, _, number = trace.role.partition(" ")
-    if not (trace.role in ROLES or (name == "cycle" and number.isdecimal())):
-        raise InputError(f"unknown role {trace.role!r} of a trace: one of {', '.join(ROLES)}, cycle 0, cycle 1, …")
-    check_choice("marks of a trace", trace.marks, MARKS)
-
-
-_SIGNS = {
-    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ"},
-    **{"eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ"},
-    **{"tau": "τ", "phi": "φ", "varphi": "φ", "Phi": "Φ", "Delta": "Δ", "Sigma": "Σ", "nabla": "∇", "infty": "∞"},
-    **{"leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "approx": "≈", "neq": "≠", "propto": "∝", "in": "∈", "to": "→"},
-    **{"cdot": "·", "times": "x", "circ": "∘", "pm": "±", "sqrt": "√", "partial": "∂", "ell": "l", "top": "T"},
-    **{"langle": "⟨", "rangle": "⟩", "perp": "⊥", "dots": "…", "prime": "'", "star": "*", "quad": " "},
-}
-
-
-def words(label: str) -> str:
-    """A label without its markup: Greek letters and signs as such, braces and dollars gone."""
-    text = label.replace("\n", " ").replace("$", "").replace(r"\|", "‖").replace(r"\%", "%")
-    text = re.sub(r"\\(?:mathrm|mathbf|mathcal|text|operatorname|tilde|bar)\b\s*", "", text)
-    text = re.sub(r"\\hat\b\s*\{?(\w)\}?", "\\1\u0302", text).replace("a\u0302", "â")
-    text = re.sub(r"\\(?:left|right|!)", "", re.sub(r"\\[,; ]", " ", text))
-    text = re.sub(r"\\([A-Za-z]+)", lambda match: _SIGNS.get(match[1], match[1]), text)
-    return re.sub(r"\s+", " ", re.sub(r"[{}]", "", text)).strip()
+def _check_role(role: str) -> None:
+    name, _, number = role.partition(" ")
+    if not (role in ROLES or (name == "cycle" and number.isdecimal())):
+        raise InputError(f"unknown role {role!r} of a trace: one of {', '.join(ROLES)}, cycle 0, cycle 1, …")

@@ -196,9 +196,9 @@ def accounts_figure(e):
             clock,
             [cosine(row, kernel) for row in run["parameters"][1:] - decayed],
             r"$\theta - e^{-\beta t}\theta(0)$ with it",
-            "theory",
+            "cycle 4",
         ),
-        Rule(1 - s.early, "$t_1$", tag=True),
+        Rule(1 - s.early, "$t_1$ of the theorem"),
     ]
     norm = Axis(r"norm $\|a\|_2$", "log")
     return Figure(
@@ -208,5 +208,4 @@ def accounts_figure(e):
                 Panel(right, Axis(r"$\beta t / \log\alpha$", "log"), Axis("cosine"), legend="center left"),
             ]
         ],
-        height=2.6,
     )

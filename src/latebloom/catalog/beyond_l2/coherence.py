@@ -221,8 +221,8 @@ def fig19_figure(e):
     minimum.append(Rule(s.dimension, "$n$", across="y"))
     coherence = [Line(*e.cached(coherence_of, s), marks="linked")]
     left = Panel(coherence, Axis(r"coherence parameter $\tau$"), Axis(r"coherence $\mu(M^T, \Phi)$"))
-    right = Panel(minimum, Axis("sparsity $s$"), Axis("smallest $N$ for recovery"), legend_columns=2)
-    return Figure([[left, right]], height=2.4)
+    right = Panel(minimum, Axis("sparsity $s$"), Axis("smallest $N$ for recovery"))
+    return Figure([[left, right]])
 
 
 def errors_at(e, tau):
@@ -266,4 +266,4 @@ def fig20_figure(e):
         values, last = np.log10(np.maximum(errors_at(e, tau), 1e-8)), place == len(s.coherences) - 1
         heat = Heat(s.counts, s.sparsities, values, r"$\log_{10}$ relative error", low=-8, high=0, bar=last)
         shown.append(Panel([heat], *axes, title=rf"$\tau$ = {tau:g}", grid=False))
-    return Figure([shown], height=2.3)
+    return Figure([shown])

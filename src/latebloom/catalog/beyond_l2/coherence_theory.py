@@ -278,14 +278,12 @@ def theory_figure(e):
     s, drawn, gauss = e.settings, e.tables[DRAWN], e.tables[GAUSSIAN]
     left = [
         Line(drawn["mu1_below"], drawn["delta"], "drawn", "test", "points"),
-        Line(
-            [0, drawn["mu1_below"].max()], [0, drawn["mu1_below"].max()], r"$\delta_s = \mu_1(s-1)$", "theory", "dashed"
-        ),
+        Line([0, drawn["mu1_below"].max()], [0, drawn["mu1_below"].max()], r"$\delta_s = \mu_1(s-1)$", "theory"),
     ]
     right = [
         Line(gauss["exponent"], gauss["coherence"], r"$\mu(M^T, \Phi)$", "test", "points"),
-        Line(s.exponents, [bound_of(s, c) for c in s.exponents], "bound of Theorem G.4", "theory", "dashed"),
-        Rule(0.5, marks="dotted"),
+        Line(s.exponents, [bound_of(s, c) for c in s.exponents], "bound of Theorem G.4", "theory"),
+        Rule(0.5, "$C_1 = 1/2$"),
     ]
     first = Panel(left, Axis(r"$\mu_1(A, s-1)$"), Axis(r"$\delta_s(A)$"))
-    return Figure([[first, Panel(right, Axis("$C_1$"), Axis("coherence", "log"))]], height=2.4)
+    return Figure([[first, Panel(right, Axis("$C_1$"), Axis("coherence", "log"))]])

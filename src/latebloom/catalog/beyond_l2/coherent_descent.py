@@ -155,7 +155,7 @@ def fig21_figure(e):
         panels.family_errors({x: e[drawn(e, n, tau)[0]] for x, tau in labels.items()}, title=f"N = {n}", legend=None)
         for n in e.settings.counts
     ]
-    return Figure(panels.in_rows(shown, 2), height=2.0, key=panels.family_key(labels, "train"))
+    return Figure(panels.in_rows(shown, 2), key=panels.family_key(labels, "train"))
 
 
 @fig22.figure
@@ -170,4 +170,4 @@ def fig22_figure(e):
             [time if np.isfinite(time) else None for time in times],
         )
     shown = panels.against_count(counts, families, legend=None)
-    return Figure(panels.in_rows(shown, 2), height=2.0, key=panels.key_of(shown[0]))
+    return Figure(panels.in_rows(shown, 2), key=panels.key_of(shown[0]))

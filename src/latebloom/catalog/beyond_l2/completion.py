@@ -321,8 +321,8 @@ def fig5_figure(e):
         "predicted $t_2$": lb.theory.predicted_t2(problem, s.learning_rate, penalty, path=path).step,
     }
     slow = panels.SlowFlow(path, pace=s.learning_rate * s.strength)
-    size = Rule(float(truth.sum()), r"$|A^*|_*$", across="y", marks="dotted")
+    size = Rule(float(truth.sum()), r"$|A^*|_*$", across="y")
     curve = slow.line(path.errors(truth_of(e, MAIN)), r"slow flow, $s/(\alpha\beta)$")
-    errors = panels.errors(run, *panels.predictions(predicted), curve, legend=(0.57, 0.5))
-    norm = panels.norm(run, "nuclear_norm", r"$|A|_*$", size, slow.line(path.norms), legend="lower right")
+    errors = panels.errors(run, *panels.predictions(predicted), curve)
+    norm = panels.norm(run, "nuclear_norm", r"$|A|_*$", size, slow.line(path.norms))
     return Figure([[errors, panels.ratio(run)], [norm, panels.singular_values(run, truth)]])

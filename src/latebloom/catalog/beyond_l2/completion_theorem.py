@@ -359,20 +359,21 @@ def theorem34_figure(e):
         Line(run["step"], observed_distance(e), "observed entries", "train"),
         Line(run["step"], np.linalg.norm(from_least_squares(e), axis=1), "all entries", "test"),
         Rule(lb.theory.memorisation_radius(*setting_of(e)), "bound, observed", across="y"),
-        Rule(lb.theory.memorisation_step(*setting_of(e)).step, "predicted $t_1$", marks="dotted"),
+        Rule(lb.theory.memorisation_step(*setting_of(e)).step, "predicted $t_1$"),
+        *panels.milestones(run),
     ]
     times = [
         Line(ETAS, measured, "measured", "norm", "points"),
-        Line(ETAS, bound, r"$t_1 + \Delta t(\eta)$", "theory", "dashed"),
+        Line(ETAS, bound, r"$t_1 + \Delta t(\eta)$", "theory"),
     ]
     alone = [
-        Line(np.arange(len(table["sigma"])), table["sigma"], "", "norm", width=0.8),
+        Line(np.arange(len(table["sigma"])), table["sigma"], "", "norm", name="singular value", width=0.8),
         Rule(e.settings.shrinkage, "the step $a$", across="y"),
-        Rule(float(table["predicted"][0]), r"$\lfloor |A|/a \rfloor$", marks="dotted"),
+        Rule(float(table["predicted"][0]), r"$\lfloor |A|/a \rfloor$"),
     ]
-    distance_axis = Axis(r"distance $|A(t) - \hat A|_F$", "log", high=100)
+    distance_axis = Axis(r"distance $|A(t) - \hat A|_F$", "log")
     left = Panel(distances, panels.clock_axis(run), distance_axis, legend="upper right")
     to_gap = Axis(r"steps until $|A|_* - |A^*|_* \leq \eta/2$", "log")
     middle = Panel(times, Axis(r"precision $\eta$", "log"), to_gap, legend="upper right")
-    right = Panel(alone, Axis("step, without data"), Axis(r"singular values $\sigma_i$"), legend=(0.82, 0.8))
-    return Figure([[left, middle, right]], height=2.4)
+    right = Panel(alone, Axis("step, without data"), Axis(r"singular values $\sigma_i$"))
+    return Figure([[left, middle, right]])

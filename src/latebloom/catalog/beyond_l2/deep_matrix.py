@@ -396,13 +396,13 @@ def balance_decays(e):
 @app_f2.figure
 def app_f2_figure(e):
     small = {f"$L = {depth}$": e[LAYERS.format(depth=depth)] for depth in DEPTHS}
-    errors = panels.family_errors(small, low=1e-8, title="small start, no penalty", legend=(0.68, 0.2))
+    errors = panels.family_errors(small, low=1e-8, title="small start, no penalty")
     title = "small start, no penalty, $L = 3$"
     stairs = panels.singular_values(e["L=3"], true_values(e, "L=3"), marked=False, title=title)
     shallow = panels.curve(e[LARGE_SHALLOW], "test_error", "recovery, $L = 1$", "grey", width=0.9)
-    look = {"low": 1e-6, "title": "large start, weight decay\n", "legend": "lower left"}
+    look = {"low": 1e-6, "title": "large start, weight decay", "legend": "lower left"}
     large = panels.errors(e[LARGE], shallow, test="recovery, $L = 2$", **look)
-    return Figure([[errors, stairs, shares_panel(e)], [large, ranks_panel(e), balance_panel(e)]], height=2.1)
+    return Figure([[errors, stairs, shares_panel(e)], [large, ranks_panel(e), balance_panel(e)]])
 
 
 def shares_panel(e):
@@ -428,7 +428,7 @@ def ranks_panel(e):
     return Panel(
         lines,
         panels.clock_axis(e[LARGE]),
-        Axis("effective rank", low=0, high=1.4 * e.settings.side),
+        Axis("effective rank", low=0),
         legend="upper right",
     )
 
@@ -441,7 +441,7 @@ def balance_panel(e):
     )
     kept = panels.curve(run, "layer_balance", "weight decay", "cycle 0", part=0)
     name = r"$|D_0|(1 - \alpha\lambda)^{2t} / 2$"
-    theory = Line(run["step"], decayed(e, run["step"]) / 2, name, "theory", "dashed")
-    vertical = Axis("imbalance of the layers", "log", high=20)
-    title = "large start, $L = 2$\n"
+    theory = Line(run["step"], decayed(e, run["step"]) / 2, name, "theory")
+    vertical = Axis("imbalance of the layers", "log")
+    title = "large start, $L = 2$"
     return Panel([without, kept, theory], panels.clock_axis(run), vertical, title=title, legend="lower left")

@@ -382,7 +382,7 @@ def fig9_figure(e):
             traces.append(Line(e.settings.long_counts, ends, name, f"cycle {place}", "points", hollow=True, size=6))
         traces.append(Line(list(errors), list(errors.values()), *look, symbol=symbol))
     panel = Panel(traces, Axis("measurements $N$"), Axis("recovery error at the end", "log"))
-    return Figure([[None, panel, None]], height=2.5, widths=(1, 4, 1))
+    return Figure([[None, panel, None]], widths=(1, 3, 1))
 
 
 @fig17.figure
@@ -390,15 +390,28 @@ def fig17_figure(e):
     shown, floor = [], Axis("relative error", "log", low=1e-5)
     for depth in e.settings.depths:
         runs = {f"N = {n}": run for n, run in runs_of(e, depth).items()}
-        shown.append(Panel(panels.family(runs), panels.STEPS, floor, title=f"L = {depth}, no penalty", legend=None))
+        flows = flows_of(e, depth)
+        title = f"L = {depth}, no penalty" if depth < 4 else f"L = {depth}: only the flow moves"
+        shown.append(Panel([*panels.family(runs), *flows], panels.STEPS, floor, title=title, legend=None))
     shown.append(panels.errors(e[LARGE_SHALLOW], title=LARGE_SHALLOW))
     shown.append(panels.errors(e[LARGE], title=LARGE, legend=None))
     key = panels.family_key([f"N = {n}" for n in e.settings.counts], "train")
-    return Figure(panels.in_rows(shown, 3), height=2.0, key=key)
+    return Figure(panels.in_rows(shown, 3), key=[*key, Line([], [], "flow, for more steps", "grey", "beside")])
+
+
+def flows_of(e, depth):
+    """The recovery errors of the flows that go on where the steps of a depth end."""
+    s, traces = e.settings, []
+    for n in s.long_counts if depth in (3, 4) else ():
+        flow, shade = e[LONG.format(depth=depth, measurements=n)], panels.shade_of(s.counts.index(n), len(s.counts))
+        shown = flow["time"] > 0
+        steps, name = flow["time"][shown] / s.learning_rate, f"N = {n}, flow"
+        traces.append(Line(steps, flow["test_error"][shown], name=name, marks="beside", shade=shade))
+    return traces
 
 
 @fig18.figure
 def fig18_figure(e):
     families = {f"L = {depth}": ends_and_times(list(runs_of(e, depth).values())) for depth in e.settings.depths}
     shown = panels.against_count(e.settings.counts, families, legend=None)
-    return Figure(panels.in_rows(shown, 2), height=2.0, key=panels.key_of(shown[0]))
+    return Figure(panels.in_rows(shown, 2), key=panels.key_of(shown[0]))

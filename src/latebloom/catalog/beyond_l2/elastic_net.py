@@ -195,10 +195,13 @@ def app_e_figure(e):
     large = {name: e[name] for name in (LARGE_L1, LARGE_BOTH, LARGE_L2)}
 
     def shown(runs, title):
-        traces = [
-            Line(run["step"][1:], run["test_error"][1:], name.replace("large start, ", ""), f"cycle {place}")
-            for place, (name, run) in enumerate(runs.items())
-        ]
-        return Panel(traces, panels.STEPS, Axis("relative recovery error", "log"), title=title)
+        traces = []
+        for place, (name, run) in enumerate(runs.items()):
+            label, role = name.replace("large start, ", ""), f"cycle {place}"
+            traces.append(Line(run["step"][1:], run["test_error"][1:], label, role))
+            traces += panels.crossing(run, "test_error", label, role=role)
+        return Panel(
+            traces, panels.STEPS, Axis("relative recovery error", "log"), title=title, legend_title="dot: $t_2$"
+        )
 
-    return Figure([[shown(small, "small start"), shown(large, "large start")]], height=2.5)
+    return Figure([[shown(small, "small start"), shown(large, "large start")]])

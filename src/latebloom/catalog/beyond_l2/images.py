@@ -204,7 +204,7 @@ def others_are_similar(e):
 @fig35.figure
 def fig35_figure(e):
     s = e.settings.sized()
-    level, large = Rule(100 * s.reached, across="y", width=0.8), f"start x {s.init_scale:g}"
+    level, large = Rule(100 * s.reached, "level of $t_1$, $t_2$", across="y"), f"start × {s.init_scale:g}"
 
     def accuracy(traces, title, low=None, legend="lower right"):
         return Panel([*traces, level], panels.STEPS, Axis("accuracy", low=low, unit="%"), title=title, legend=legend)
@@ -214,12 +214,13 @@ def fig35_figure(e):
         return [train, percent(e[name], "test_accuracy", "test", "test"), *panels.milestones(e[name])]
 
     without = percent(e[WITHOUT], "test_accuracy", r"test, $\beta = 0$", "grey")
-    names = {LARGE: (r"$\alpha, \beta$", "test"), STRONGER: (r"$\alpha, 3\beta$", "cycle 3")}
-    names |= {FASTER: (r"$3\alpha, \beta$", "cycle 4"), SQUARES: (r"$\ell_2$", "train"), NUCLEAR: (r"$\ell_*$", "norm")}
+    names = {LARGE: (r"$\ell_1$", "test"), STRONGER: (r"$\ell_1$, $3\beta$", "cycle 3")}
+    names |= {FASTER: (r"$\ell_1$, $3\alpha$", "cycle 4"), SQUARES: (r"$\ell_2$", "train")}
+    names |= {NUCLEAR: (r"nuclear", "norm")}
     tests = [percent(e[name], "test_accuracy", *look) for name, look in names.items()]
     shell = []
     for part in ("train", "test"):
-        for name, label, marks in ((LARGE, large, "solid"), (USUAL, "usual start", "dotted")):
+        for name, label, marks in ((LARGE, large, "measured"), (USUAL, "usual start", "beside")):
             run = e[name]
             shell.append(
                 Line(run["l2_norm_of_weights"], run[f"{part}_loss"], f"{part}, {label}", part, marks, width=1.3)
@@ -229,8 +230,8 @@ def fig35_figure(e):
         [
             [accuracy([*both(LARGE), without], large), accuracy(both(USUAL), "usual start, N(0, 1/rows)")],
             [
-                accuracy(tests, f"test, {large}, until it is there", low=60),
-                Panel(shell, norm, Axis("cross-entropy", "log"), legend="upper center", legend_columns=2),
+                accuracy(tests, f"test, {large}: runs stopped at the level", low=60),
+                Panel(shell, norm, Axis("cross-entropy", "log"), legend="upper center"),
             ],
         ]
     )

@@ -365,12 +365,12 @@ def fig8_figure(e):
         runs = {rf"$\tau$ = {tau:g}": runs_at(e, n, tau)[0] for tau in s.coherences}
         shown.append(panels.family_errors(runs, title=f"$N$ = {n}", low=5e-5, legend=None))
     key = panels.family_key([rf"$\tau$ = {tau:g}" for tau in s.coherences], "train")
-    return Figure(panels.in_rows(shown, 2), height=2.0, key=key)
+    return Figure(panels.in_rows(shown, 2), key=key)
 
 
 @fig23.figure
 def fig23_figure(e):
-    return Figure([end_panels(e), [times_panel(e), needed_panel(e)]], height=2.1)
+    return Figure([end_panels(e), [times_panel(e), needed_panel(e)]])
 
 
 def end_panels(e):
@@ -391,7 +391,7 @@ def end_panels(e):
         ]
         axes = Axis("observed entries $N$", ticks=s.observed), Axis(name, "log", 5e-5, 1.5)
         legend = None if shown else "upper right"
-        shown.append(Panel(lines, *axes, legend=legend, legend_columns=2))
+        shown.append(Panel(lines, *axes, legend=legend))
     return shown
 
 
@@ -402,6 +402,7 @@ def times_panel(e):
         place = s.observed.index(n)
         label = f"$N$ = {n}" if steps and n not in named else ""
         look = {"symbol": panels.SYMBOLS[place % len(panels.SYMBOLS)], "hollow": draw > 0, "above": draw > 0}
+        look |= {"name": f"N = {n}, draw {draw}"}
         shade = panels.shade_of(place, len(s.observed))
         lines.append(Line(list(steps), list(steps.values()), label, marks="linked", shade=shade, **look))
         named |= {n} if steps else set()

@@ -315,14 +315,14 @@ def thm2_1_figure(e):
             bound = left.distance**2 / (2 * rate * left.step[1:]) + 0.5 * rate * left.square * strength**2
             clock = rate * strength * left.step[1:]
             slow.append(Line(clock, left.gap[1:] / strength, label, shade=shade))
-            slow.append(Line(clock, bound / strength, "", "theory", "dashed", width=0.8))
+            slow.append(Line(clock, bound / strength, "bound", "theory", name=f"{label}, bound", width=0.8))
         seen = long(e, kind, min(s.strengths))
         law = (1 - c.delta(rate)) ** seen.step[1:]
         kept = law > 1e-8
-        lines.append(Line(seen.step[1:][kept], law[kept], r"$(1-\delta)^t$", "theory", "dashed"))
-        lines.append(Rule(float(seen.step[flip(seen)]), "$t_1$", marks="dotted", tag=True))
-        loss = Axis("$g/g(x^{(0)})$" if kind == LINEAR else "", "log", low=1e-8)
-        gap = Axis(r"$\min(f - f^*)/\beta$" if kind == LINEAR else "", "log", low=1e-6)
+        lines.append(Line(seen.step[1:][kept], law[kept], r"$(1-\delta)^t$", "theory"))
+        lines.append(Rule(float(seen.step[flip(seen)]), "$t_1$", "train", measured=True))
+        loss = Axis("$g/g(x^{(0)})$", "log", low=1e-8)
+        gap = Axis(r"$\min(f - f^*)/\beta$", "log", low=1e-6)
         rows[0].append(Panel(lines, panels.STEPS, loss, title=kind, legend="upper right"))
         rows[1].append(Panel(slow, Axis(r"$\alpha\beta(t - t_1)$", "log"), gap))
     return Figure(rows)

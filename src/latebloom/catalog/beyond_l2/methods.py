@@ -202,4 +202,4 @@ def beside_subgradient(e):
     reference = panels.curve(e[SUBGRADIENT], "test_error", "subgradient, recovery", "grey", width=0.8)
     norm = panels.norm(run, "l1_norm", r"$|a|_1$", size)
     components = panels.components(run, np.asarray(e.problem(OTHER).truth))
-    return Figure([[panels.errors(run, reference), norm, components]], height=2.1)
+    return Figure([[panels.errors(run, reference), norm, components]])

@@ -334,13 +334,13 @@ def misprints_figure(e):
         (Axis(r"$\|A^*\|$", "log"), Axis(r"$\|H(A - A^*) - H(A)\|_F$", "log"), "Lemma C.45"),
     )
     drawn = [Panel(traces, across, up, title=title) for traces, (across, up, title) in zip(lines, axes, strict=True)]
-    return Figure([drawn], height=2.4)
+    return Figure([drawn])
 
 
 def three(across, printed, right, measured):
     """A printed bound, the one that holds, and what is measured."""
     return [
-        Line(across, printed, "printed", "test", "dashed"),
-        Line(across, right, "put right", "train"),
-        Line(across, measured, "measured", "grey", "dotted", width=2.0),
+        Line(across, measured, "measured", "train", width=2.2, opacity=0.6),
+        Line(across, printed, "printed", "printed"),
+        Line(across, right, "put right", "theory"),
     ]

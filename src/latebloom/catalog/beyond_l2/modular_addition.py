@@ -187,11 +187,11 @@ def blog_figure(e):
         traces = [
             percent(e[name], "train_accuracy", "train", "train"),
             percent(e[name], "test_accuracy", "test", "test"),
-            percent(e[name], "unmirrored_accuracy", "no mirror", "test", "dashed"),
+            percent(e[name], "unmirrored_accuracy", "test, no mirror pair", "cycle 4"),
             *more,
             *panels.milestones(e[name]),
         ]
-        return Panel(traces, panels.STEPS, ACCURACY, title=name, legend=(0.64, 0.66))
+        return Panel(traces, panels.STEPS, ACCURACY, title=name)
 
     without = percent(e[WITHOUT], "test_accuracy", r"test, $\beta = 0$", "grey", width=0.9)
     norms = [

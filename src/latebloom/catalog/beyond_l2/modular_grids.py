@@ -151,4 +151,4 @@ def grid_figure(e):
         return accuracies(runs, rf"{SYMBOLS[kind]}, $\alpha$ = {rate:g}", legend=None)
 
     key = panels.family_key([rf"$\beta$ = {b:g}" for b in s.strengths], "train")
-    return Figure([[panel(kind, rate) for rate in s.learning_rates] for kind in s.penalties], height=2.1, key=key)
+    return Figure([[panel(kind, rate) for rate in s.learning_rates] for kind in s.penalties], key=key)

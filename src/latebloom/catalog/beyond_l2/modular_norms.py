@@ -286,9 +286,10 @@ def fig1_figure(e):
             run, shade = run_of(e, L1, strength), panels.shade_of(place, len(s.shown))
             traces.append(panels.curve(run, column, rf"$\beta$ = {strength:g}", shade=shade))
             if run.t2 is not None:
-                traces.append(Line(run.t2, run.record(step=run.t2)[column], marks="points", shade=shade, size=3))
+                dot = {"name": f"β = {strength:g}, t2", "marks": "points", "shade": shade, "size": 3}
+                traces.append(Line(run.t2, run.record(step=run.t2)[column], **dot))
         return Panel(traces, panels.STEPS, Axis(f"{SYMBOLS[kind]} norm of the weights"), **panel)
 
     legend = {"legend": "lower right", "legend_title": r"$\ell_1$ penalty, dot: $t_2$"}
     below = [norms(L1, legend=None), norms(L2, **legend), norms(NUCLEAR, legend=None)]
-    return Figure([top, below], height=2.1)
+    return Figure([top, below])

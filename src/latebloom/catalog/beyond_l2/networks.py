@@ -15,6 +15,7 @@ L1, L2, NUCLEAR = "l1", "l2", "nuclear"
 SYMBOLS = {L1: r"$\ell_1$", L2: r"$\ell_2$", NUCLEAR: r"$\ell_*$"}
 NAME = "{penalty}, α={learning_rate:g}, β={strength:g}"
 ACCURACY = Axis("accuracy", unit="%")
+BEHIND = "test (thin: train, dot: $t_2$)"
 NETWORK_NOTES = (
     "Everyday size: p = 31 with the paper's d1 = d2 = 64. The network has one embedding, a hidden layer of ReLU units "
     "and biases; matrices start as N(0, 1/rows), biases at 0; float32. Adam makes a step per minibatch.",
@@ -95,16 +96,27 @@ def at_t1(run, column):
     return None if run.t1 is None else float(run.record(step=run.t1)[column])
 
 
-def percent(run, column, label="", role="cycle 0", marks="solid", **look):
+def percent(run, column, label="", role="cycle 0", marks="", **look):
     """A share of a run in percent, against the step."""
-    return Line(run["step"], 100 * run[column], label, role, marks, **look)
+    return Line(
+        run["step"], 100 * run[column], label, role, marks, **{"name": label or column.replace("_", " ")} | look
+    )
+
+
+def reached(run, column, label, shade):
+    """A dot on the curve of a share where the run has generalised; nothing if it has not."""
+    if run.t2 is None:
+        return []
+    look = {"marks": "points", "shade": shade, "size": 3.2, "above": 1}
+    return [Line(run.t2, 100 * float(run.record(step=run.t2)[column]), name=f"{label}, t2", **look)]
 
 
 def accuracies(runs, title, legend: str | None = "lower right"):
-    """Test accuracies, dark to light in the order of the runs, with the training accuracies dotted."""
+    """Test accuracies, dark to light in the order of the runs, with the training accuracies behind them, and t2."""
     traces = []
     for place, (label, run) in enumerate(runs.items()):
         shade = panels.shade_of(place, len(runs))
         traces.append(percent(run, "test_accuracy", label, shade=shade))
-        traces.append(percent(run, "train_accuracy", marks="dotted", shade=shade, width=0.8))
-    return Panel(traces, panels.STEPS, ACCURACY, title=title, legend=legend, legend_title="test (train dotted)")
+        traces.append(percent(run, "train_accuracy", name=f"{label}, train", marks="behind", shade=shade))
+        traces += reached(run, "test_accuracy", label, shade)
+    return Panel(traces, panels.STEPS, ACCURACY, title=title, legend=legend, legend_title=BEHIND)

@@ -237,8 +237,8 @@ def thm3_3_figure(e):
     if asked(e) is None:
         found = [constants(e, name) for name in names.values()]
         bound = [b * s.learning_rate * s.strength + c * size for (_, b, c), size in zip(found, sizes, strict=True)]
-        left.append(Line(sizes, bound, r"$C_2\alpha\beta + C_3|\xi|$", "theory", "dashed"))
+        left.append(Line(sizes, bound, r"$C_2\alpha\beta + C_3|\xi|$", "theory"))
     floors = [float(e[PUSHED.format(b)]["train_error"].min()) for b in s.strengths]
     right = [Line(s.strengths, floors, "smallest training error", "train", "linked")]
     first = Panel(left, Axis(r"size of the noise $|\xi|$", "log"), Axis(r"$|a - a^*|_1$", "log"))
-    return Figure([[first, Panel(right, Axis(r"strength $\beta$", "log"), Axis("relative error", "log"))]], height=2.5)
+    return Figure([[first, Panel(right, Axis(r"strength $\beta$", "log"), Axis("relative error", "log"))]])

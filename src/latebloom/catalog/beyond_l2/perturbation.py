@@ -333,8 +333,13 @@ def app_c_figure(e):
         ratios = [4 * start / ((x * radius) ** 2 * steepness_of_f(e, kind, strength, x * radius)) for x in SHARES]
         steepness.append(Line(SHARES, ratios, kind, shade=shade))
     law = s.least(KINDS[-1], s.strengths[0]).loss * (np.array(s.strengths) / s.strengths[0]) ** 2
-    traces.append(Line(s.strengths, law, r"$\propto \beta^2$", "theory", "dashed"))
-    left = Panel(traces, Axis(r"$\beta$", "log"), Axis(r"$g$ at the minimiser of $f$", "log"), legend="lower right")
+    traces.append(Line(s.strengths, law, r"$\propto \beta^2$", "theory"))
+    left = Panel(
+        traces,
+        Axis(r"$\beta$", "log", ticks={b: f"{b:g}" for b in s.strengths}),
+        Axis(r"$g$ at the minimiser of $f$", "log"),
+        legend="lower right",
+    )
     ratio = Axis(r"$4f(x^{(0)}) / (\epsilon r)^2\chi(f)$", "log")
     right = Panel([*steepness, Rule(1.0, "CL below", across="y")], Axis(r"$\epsilon$"), ratio, legend="upper left")
-    return Figure([[left, right]], height=2.6)
+    return Figure([[left, right]])

@@ -156,19 +156,25 @@ app_g2.claim(leverage.AGREES, source=leverage.OF_THE_ORACLE, rate=0.9, kind="our
 )
 
 
+KEY = (
+    Line([], [], "rings: the oracle on the same draws", "grey", "points", symbol="o", hollow=True, size=6.7),
+    Line([], [], "degrees of freedom", "grey", "theory"),
+)
+
+
 @app_g2.figure
 def app_g2_figure(e):
     s = e.settings
     oracle = [oracle_panel(e, tau, bar=tau == s.coherences[-1]) for tau in s.coherences]
     descent = [descent_panel(e, tau) for tau in s.trained_coherences]
-    return Figure([*panels.in_rows(oracle, 3), *panels.in_rows([*descent, needed_panel(e)], 3)], height=2.1)
+    return Figure([*panels.in_rows(oracle, 3), *panels.in_rows([*descent, needed_panel(e)], 3)], key=KEY)
 
 
 def freedom(side, ranks):
     """The degrees of freedom at each rank, as a staircase."""
     counts = [lb.theory.degrees_of_freedom((side, side), rank) for rank in ranks]
     heights = [height for rank in ranks for height in (rank - 0.5, rank + 0.5)]
-    return Line(np.repeat(counts, 2), heights, "", "light", "dashed", fits=False)
+    return Line(np.repeat(counts, 2), heights, "", "light", "theory", name="degrees of freedom", fits=False)
 
 
 def diagram(traces, title, ranks, **axis):
@@ -201,7 +207,7 @@ def descent_panel(e, tau):
     rows, columns = np.array(cells).T
     look = {"by": shares(leverage.oracle_recovers), "low": 0, "high": 1, "hollow": True, "size": 6.7}
     circles = Line(columns, rows, "oracle", marks="points", above=1, **look)
-    title = rf"descent (circles: oracle), $\tau$ = {tau:g}"
+    title = rf"descent, $\tau$ = {tau:g}"
     traces = [heat, circles, freedom(s.side, s.trained_ranks)]
     return diagram(traces, title, s.trained_ranks, ticks=s.trained_observed)
 
@@ -213,6 +219,6 @@ def needed_panel(e):
         look = {"shade": panels.shade_of(place, len(s.coherences)), "symbol": panels.SYMBOLS[place % 8]}
         traces.append(Line(s.ranks, means, rf"oracle, $\tau$ = {tau:g}", marks="linked", **look))
     counts = [lb.theory.degrees_of_freedom((s.oracle_side, s.oracle_side), rank) for rank in s.ranks]
-    traces.append(Line(s.ranks, counts, "$r(n_1 + n_2 - r)$", "theory", "dashed"))
+    traces.append(Line(s.ranks, counts, "$r(n_1 + n_2 - r)$", "theory"))
     vertical = Axis("smallest $N$ (mean)", low=0, high=s.oracle_side**2)
     return Panel(traces, Axis("rank $r$", ticks=s.ranks), vertical, legend="lower right")

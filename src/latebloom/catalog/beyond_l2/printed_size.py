@@ -190,4 +190,4 @@ def printed_size_figure(e):
     ranks = [Line(RANKS, np.maximum(table["error"][: len(RANKS)], 1e-17), "", "norm", "points")]
     title = rf"$\tau = 0$, $N = {s.observed_by_rank}$"
     right = Panel(ranks, Axis("rank $r$", ticks=RANKS), axis, title=title, legend=None)
-    return Figure([[left, right]], height=2.2)
+    return Figure([[left, right]])

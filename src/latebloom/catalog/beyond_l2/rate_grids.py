@@ -19,7 +19,7 @@ from latebloom.catalog.bounds import at_least, at_most, holds, near, within
 from latebloom.catalog.claims import NotAsked
 from latebloom.catalog.controls import Altered, Set
 from latebloom.catalog.measures import log_slope
-from latebloom.figures import Axis, Figure, Line, Panel, panels
+from latebloom.figures import Axis, Figure, Line, Note, Panel, panels
 
 NAME = "α={learning_rate:.3g}, β={strength:.2g}"
 
@@ -337,19 +337,29 @@ def times_and_errors(e, delay_label):
     for place, strength in enumerate(strengths):
         here, shade = t[t.strength == strength], panels.shade_of(place, len(strengths))
         look = {"label": rf"$\beta$ = {strength:.1e}", "marks": "points", "shade": shade}
-        # Open rings of growing size: cells of one αβ lie on each other.
-        times.append(Line(here.learning_rate * strength, here.t2, hollow=True, size=3 + 1.3 * place, **look))
-        errors.append(Line(here.learning_rate * strength, here.error, **look))
+        symbol = panels.SYMBOLS[place % len(panels.SYMBOLS)]  # cells of one αβ lie on each other
+        times.append(Line(here.learning_rate * strength, here.t2, hollow=True, size=4.4, symbol=symbol, **look))
+        errors.append(Line(here.learning_rate * strength, here.error, symbol=symbol, **look))
+    key = panels.key_of(Panel(times, axis, axis))
     if len(t):
         products = t.learning_rate * t.strength
         x, constant = np.geomspace(products.min(), products.max(), 50), predicted_slow_time(e)
         name = r"slow flow, $s/(\alpha\beta)$"
         if constant is None:
             constant, name = float(np.exp(np.mean(np.log(products * t.t2)))), r"fit $c/(\alpha\beta)$"
-        times.append(Line(x, constant / x, name, "theory", "dashed"))
-        times.append(Line(x, caption_delay(e, 1.0, 1.0) / x, delay_label, "theory", "dotted"))
-    right = Panel(errors, axis, Axis("final recovery error", "log"), legend=None)
-    return Figure([[Panel(times, axis, Axis("generalisation step $t_2$", "log")), right]], height=2.5)
+        times = [replace(line, label="", name=line.label) for line in times]  # the key names them
+        times.append(Line(x, constant / x, name, "theory"))
+        times.append(Line(x, caption_delay(e, 1.0, 1.0) / x, delay_label, "printed"))
+        if len(t) > 1:
+            slope = log_slope(products, t.t2)
+            times.append(Note(f"measured slope ${slope:.3f}$", 0.97, 0.95, panel=True, align="right top"))
+            found = {axis: error_exponent(e, *axes) for axis, axes in AXES.items()}
+            slopes = ", ".join(f"{value:.2f} {name}" for name, value in found.items() if value is not None)
+            errors.append(Note(f"measured slopes: {slopes}", 0.03, 0.97, panel=True, align="left top"))
+    none = "no run of this draw generalised"
+    left = Panel(times, axis, Axis("generalisation step $t_2$", "log"), empty=none)
+    right = Panel(errors, axis, Axis("final recovery error", "log"), legend=None, empty=none)
+    return Figure([[left, right]], key=key)
 
 
 @fig4.figure
@@ -371,4 +381,4 @@ def curves(e):
         runs = {rf"$\beta$ = {b:.1e}": e[NAME.format(learning_rate=rate, strength=b)] for b in s.strengths}
         shown.append(panels.family_errors(runs, title=rf"$\alpha$ = {rate:.3g}", legend=None))
     key = panels.family_key([rf"$\beta$ = {b:.1e}" for b in s.strengths], "train")
-    return Figure(panels.in_rows(shown, 3), height=1.9, key=key)
+    return Figure(panels.in_rows(shown, 3), key=key)

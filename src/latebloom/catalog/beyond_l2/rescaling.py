@@ -289,19 +289,20 @@ def free_stays_unbalanced(e):
 @rescaling.figure
 def rescaling_figure(e):
     sizes, laws, balances = [], [], []
-    theory = {"role": "theory", "marks": "dashed", "width": 0.8}
+    theory = {"role": "theory", "width": 0.8}
     for place, found in enumerate(families(e)):
         label, shade = f"L = {found.degree}: {ACTIVATIONS[found.degree][0]}", panels.shade_of(place, len(ACTIVATIONS))
         sizes.append(Line(e.settings.lambdas, found.sizes, label, shade=shade, width=2.2, opacity=0.6))
-        sizes.append(Line(e.settings.lambdas, found.predicted, **theory))
-        sizes.append(Line(found.predicted_best, found.predicted_least, "", "theory", "points", size=3))
+        sizes.append(Line(e.settings.lambdas, found.predicted, name=f"{label}, formula", **theory))
+        least = {"name": f"{label}, least by the formula", "size": 3}
+        sizes.append(Line(found.predicted_best, found.predicted_least, "", "theory", "points", **least))
     for name, role in ((DECAYED, "norm"), (FREE, "grey")):
         run, (gap, law) = e[name], imbalance(e, name)
         laws.append(Line(run["step"], np.abs(gap), name, role, width=2.2, opacity=0.6))
-        laws.append(Line(run["step"], np.abs(law), **theory))
+        laws.append(Line(run["step"], np.abs(law), "law", name=f"{name}, law", **theory))
         balances.append(Line(run["step"], np.sqrt(run["l2_norm_of_output"] / run["l2_norm_of_hidden"]), name, role))
     level = Rule(1.0, across="y", width=0.8)
-    size = Axis(r"$w(\lambda) = \|\lambda A\|^2 + \|B/\lambda^L\|^2$", "log", high=1e9)
+    size = Axis(r"$w(\lambda) = \|\lambda A\|^2 + \|B/\lambda^L\|^2$", "log")
     title = r"one function, any norm (dots: $\lambda_0$)"
     gap = Axis(r"$\left|\,\|A\|^2 - \|B\|^2\right|$", "log")
     return Figure(
@@ -323,10 +324,8 @@ def goldilocks(e):
     for part in ("train", "test"):
         traces.append(Line(ray.norms, getattr(ray, part), f"{part}, $(cA, cB)$", part))
         values, label = getattr(same, part)[order], rf"{part}, $(\lambda A, B/\lambda)$"
-        traces.append(Line(same.norms[order], values, label, part, "dashed", width=1.3))
+        traces.append(Line(same.norms[order], values, label, part, "beside", width=1.3))
         traces.append(Line(least["norms"], least[part], f"{part}, on spheres", part, "points", size=3))
-    traces.append(
-        Line(run["l2_norm_of_weights"], run["test_loss"], "test, along training", "grey", "dotted", width=1.3)
-    )
-    axes = Axis(r"norm of the weights $\|\theta\|_2$", "log"), Axis("cross-entropy", "log", low=1e-6, high=1e6)
-    return Panel(traces, *axes, legend="upper center", legend_columns=2)
+    traces.append(Line(run["l2_norm_of_weights"], run["test_loss"], "test, along training", "grey", width=1.3))
+    axes = Axis(r"norm of the weights $\|\theta\|_2$", "log"), Axis("cross-entropy", "log", low=1e-6, high=1e3)
+    return Panel(traces, *axes, legend="upper center")

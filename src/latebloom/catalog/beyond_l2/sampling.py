@@ -360,13 +360,13 @@ def theorem_g12_figure(e):
         Line(table["mu0"], table["leverage"], r"$p_{ij} \propto \mu_i + \nu_j$", "test", "linked"),
     ]
     share = Axis("share recovered", low=-0.05, high=1.05)
-    left = Panel(shares, Axis(r"coherence $\mu_0$ (mean)"), share, title="completion", legend=(0.45, 0.62))
+    left = Panel(shares, Axis(r"coherence $\mu_0$ (mean)"), share, title="completion")
     rows = [Line(sensing["tau"], sensing["share"], "", "test", "linked")]
     middle = Panel(rows, Axis(r"coherence $\tau$"), share, title="rank-one sensing", legend=None)
     freedom = e.tables[FREEDOM]
     side = e.settings.side
     counted = [Line(freedom["rank"], freedom["directions"], "directions of $UV^T$", "norm", "points")]
     told = [lb.theory.degrees_of_freedom((side, side), int(rank)) for rank in freedom["rank"]]
-    counted.append(Line(freedom["rank"], told, "$r(n_1 + n_2 - r)$", "theory", "dashed"))
+    counted.append(Line(freedom["rank"], told, "$r(n_1 + n_2 - r)$", "theory"))
     right = Panel(counted, Axis("rank $r$"), Axis("degrees of freedom"), legend="lower right")
-    return Figure([[left, middle, right]], height=2.3)
+    return Figure([[left, middle, right]])

@@ -309,7 +309,7 @@ def first_row(e, **errors):
     """Errors over those of the reference, the nuclear norm, and the singular values."""
     run, reference, truth = e[OTHER], e[SUBGRADIENT], true_values(e, OTHER)
     behind = [panels.curve(reference, "test_error", "subgradient", "grey", **BEHIND)]
-    behind += [panels.curve(reference, "train_error", "", "grey", **BEHIND)]
+    behind += [panels.curve(reference, "train_error", "", "grey", name="subgradient, train error", **BEHIND)]
     goal = Rule(float(truth.sum()), r"$|A^*|_*$", across="y")
     norm = panels.norm(run, "nuclear_norm", r"$|A|_*$", goal, legend="lower left")
     return [panels.errors(run, *behind, **errors), norm, panels.singular_values(run, truth)]
@@ -317,7 +317,7 @@ def first_row(e, **errors):
 
 @fig14.figure
 def fig14_figure(e):
-    return Figure([first_row(e, low=1e-17, high=10, legend=(0.3, 0.35))], height=2.1)  # it trains to rounding
+    return Figure([first_row(e, low=1e-17, high=10)])  # it trains to rounding
 
 
 @fig15.figure
@@ -325,7 +325,6 @@ def fig15_figure(e):
     printed = panels.errors(e[AS_PRINTED], low=5e-5, title="printed scale of $X$", legend="lower left")
     return Figure(
         [first_row(e, low=6e-6, legend="lower left"), [gap_panel(e), zeros_panel(e), printed]],
-        height=2.1,
     )
 
 
@@ -335,7 +334,7 @@ def gap_panel(e):
     values, steps = objective(run), run["step"][1:]
     other = objective(e[SUBGRADIENT])[1:] - values[-1]
     traces = [
-        Line(steps, gap_bound(e), r"$|A^{(0)} - A^{(\infty)}|^2/(2\alpha t)$", "theory", "dashed"),
+        Line(steps, gap_bound(e), r"$|A^{(0)} - A^{(\infty)}|^2/(2\alpha t)$", "theory"),
         Line(e[SUBGRADIENT]["step"][1:], np.where(other > 0, other, np.nan), "subgradient", "grey", **BEHIND),
         Line(steps[:-1], (values - values[-1])[1:-1], "proximal", "norm"),
     ]
@@ -352,4 +351,4 @@ def zeros_panel(e):
     ]
     step = Rule(s.learning_rate * s.strength, r"$\alpha\beta$", across="y")
     axis = Axis(rf"$\sigma_{{{s.rank + 1}}}, \ldots, \sigma_{{{s.side}}}$", "log", 1e-21, 10)
-    return Panel([*traces, step], panels.clock_axis(e[OTHER]), axis, legend=(0.25, 0.4))
+    return Panel([*traces, step], panels.clock_axis(e[OTHER]), axis)

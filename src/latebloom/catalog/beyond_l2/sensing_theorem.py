@@ -371,12 +371,12 @@ def theorem35_figure(e):
         run, shade = e[NAME.format(noise=noise)], panels.shade_of(place, len(s.noises))
         shown.append(Line(run["step"][1:], distances(e, noise)[1:], rf"$|\xi|$ = {noise:g}", shade=shade))
     vertical = Axis(r"$|A^{(t)} - A^*|_*$", "log")
-    left = Panel(shown, panels.clock_axis(e[NAME.format(noise=0)]), vertical, legend="lower left", legend_columns=2)
+    left = Panel(shown, panels.clock_axis(e[NAME.format(noise=0)]), vertical, legend="lower left")
     noisy = [noise for noise in s.noises if noise > 0]
     ends = [float(distances(e, noise)[-1]) for noise in noisy]
     told = [found[0][0] for noise in noisy if (found := told_and_found(e, noise)) is not None]
     lines = [Line(noisy, ends, "at the end", "test", "linked")]
     if len(told) == len(noisy):
-        lines.append(Line(noisy, told, rf"bound at $\eta$ = {ETAS[0]:g}", "theory", "dashed"))
+        lines.append(Line(noisy, told, rf"bound at $\eta$ = {ETAS[0]:g}", "theory"))
     right = Panel(lines, Axis(r"noise $|\xi|$", "log"), Axis(r"$|A - A^*|_*$", "log"), legend="upper left")
-    return Figure([[left, right]], height=2.4)
+    return Figure([[left, right]])

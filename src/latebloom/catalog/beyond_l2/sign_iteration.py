@@ -241,12 +241,12 @@ def lemma_figure(e):
     path = iterate(np.sort(found["start"])[:: max(1, len(found["start"]) // 12)], 40) / STEP
     left = [
         Line(np.arange(1, 41), path, r"$a(t)/\alpha$", "norm", width=0.7),
-        Rule(-1.0, to=1.0, across="y", role="grey"),
+        Rule(-1.0, r"$|a| \leq \alpha$", "grey", to=1.0, across="y"),
     ]
     right = [
         Line(run["step"][1:], run["train_error"][1:], name, f"cycle {place}")
         for place, (name, run) in enumerate(e.runs.items())
     ]
-    first = Panel(left, Axis("step $t$"), Axis(r"$a/\alpha$"), legend=None, title="sign steps")
+    first = Panel(left, Axis("step $t$"), Axis(r"$a/\alpha$"), title="sign steps")
     second = Panel(right, panels.STEPS, Axis("relative training error", "log"), title="descent with l1")
-    return Figure([[first, second]], height=2.4)
+    return Figure([[first, second]])

@@ -111,11 +111,11 @@ def fig27_figure(e):
         for s in e.settings.sparsities
     ]
     key = panels.family_key([f"N = {n}" for n in e.settings.counts], "train")
-    return Figure(panels.in_rows(shown, 2), height=2.1, key=key)
+    return Figure(panels.in_rows(shown, 2), key=key)
 
 
 @fig28.figure
 def fig28_figure(e):
     families = {f"s = {s}": ends_and_times(list(runs_of(e, s).values())) for s in e.settings.sparsities}
     shown = panels.against_count(e.settings.counts, families, legend=None)
-    return Figure(panels.in_rows(shown, 2), height=2.0, key=panels.key_of(shown[0]))
+    return Figure(panels.in_rows(shown, 2), key=panels.key_of(shown[0]))

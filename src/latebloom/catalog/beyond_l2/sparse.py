@@ -258,9 +258,9 @@ def fig3_figure(e):
         "predicted $t_2$": lb.theory.predicted_t2(problem, s.learning_rate, penalty, path=path).step,
     }
     slow = panels.SlowFlow(path, pace=s.learning_rate * s.strength)
-    size = Rule(float(np.abs(truth).sum()), r"$|a^*|_1$", across="y", marks="dotted")
+    size = Rule(float(np.abs(truth).sum()), r"$|a^*|_1$", across="y")
     curve = slow.line(path.errors(truth), r"slow flow, $s/(\alpha\beta)$")
-    errors = panels.errors(run, *panels.predictions(predicted), curve, legend=(0.6, 0.55))
+    errors = panels.errors(run, *panels.predictions(predicted), curve)
     norm = panels.norm(run, "l1_norm", r"$|a|_1$", size, slow.line(path.norms), legend="lower right")
     return Figure([[errors, panels.ratio(run)], [norm, panels.components(run, truth)]])
 
@@ -321,13 +321,13 @@ def fig24_figure(e):
     for n in e.settings.counts:
         (run, size), (u, v) = at_count(e, n), least_squares_norms(e, n)
         traces = [
-            Line(run["support_norm"], run["off_support_norm"], role="norm", width=1.0),
+            *panels.along(run, "support_norm", "off_support_norm"),
             Line(u, v, r"least squares $\hat a$", "train", "points", symbol="s"),
             Line(size, 0.0, "$a^*$", "test", "points", symbol="*", size=8),
         ]
         axes = Axis(r"$u = |a_I|_2$"), Axis(r"$v = |a_{I^c}|_2$")
         shown.append(Panel(traces, *axes, title=f"N = {n}", legend=None))
-    return Figure(panels.in_rows(shown, 3), height=1.9, key=panels.key_of(shown[0]))
+    return Figure(panels.in_rows(shown, 3), key=[line for panel in shown for line in panels.key_of(panel)])
 
 
 @fig25.runs
@@ -354,10 +354,10 @@ def fig25_figure(e):
     s, run, truth = e.settings, e[MAIN], np.asarray(e.problem(MAIN).truth)
     gaps, step = np.abs(run["components"] - truth), s.learning_rate * s.strength
     traces = [
-        Line(run["step"], gaps[:, truth == 0], "off support", "grey", width=0.4, opacity=0.5),
-        Line(run["step"], gaps[:, truth != 0], "on support", "test", width=0.9),
+        Line(run["step"], gaps[:, truth == 0], "off the support", "grey", width=0.4, opacity=0.5),
+        Line(run["step"], gaps[:, truth != 0], "on the support", "test", width=0.9),
         Rule(step, r"$\alpha\beta$, one step of $\beta H$", across="y", above=1),
     ]
-    above = {"legend": "outside top", "legend_columns": 3}
-    deviation = Panel(traces, panels.clock_axis(run), Axis(r"$|a_i - a^*_i|$", "log", low=step / 10 or None), **above)
-    return Figure([[panels.components(run, truth), deviation]], height=2.4)
+    axis = Axis(r"$|a_i - a^*_i|$", "log", low=step / 10 or None)
+    deviation = Panel([*traces, *panels.milestones(run)], panels.clock_axis(run), axis, legend="above")
+    return Figure([[panels.components(run, truth), deviation]])

@@ -111,4 +111,4 @@ def all_memorise(e):
 
 @sparse_matrix.figure
 def sparse_matrix_figure(e):
-    return Figure([[panels.errors(run, title=name, legend=(0.02, 0.45)) for name, run in e.runs.items()]], height=2.1)
+    return Figure([[panels.errors(run, title=name) for name, run in e.runs.items()]])

@@ -228,12 +228,13 @@ def thm3_1_figure(e):
         Line(e[MAIN]["step"], along, r"$|P_{row}(a(t) - \hat a)|$", "train"),
         Line(e[MAIN]["step"], whole, r"$|a(t) - \hat a|$", "test"),
         Rule(lb.theory.memorisation_radius(*theorem(e)), "bound in the row space", across="y"),
-        Rule(memorisation_step(e), "$t_1$ of Eq. 78", marks="dotted", tag=True),
+        Rule(memorisation_step(e), "$t_1$ of Eq. 78"),
+        *panels.milestones(e[MAIN]),
     ]
     right = [
         Line(ETAS, measured, "measured", "norm", "points"),
-        Line(ETAS, bound, r"$t_1 + \Delta t(\eta)$", "theory", "dashed"),
+        Line(ETAS, bound, r"$t_1 + \Delta t(\eta)$", "theory"),
     ]
     steps = Axis(r"steps until $|a|_1 - |a^*|_1 \leq \eta/2$", "log")
-    distance = Panel(left, panels.clock_axis(e[MAIN]), Axis("distance to least squares", "log"), legend=(0.78, 0.47))
-    return Figure([[distance, Panel(right, Axis(r"precision $\eta$", "log"), steps)]], height=2.5)
+    distance = Panel(left, panels.clock_axis(e[MAIN]), Axis("distance to least squares", "log"))
+    return Figure([[distance, Panel(right, Axis(r"precision $\eta$", "log"), steps)]])

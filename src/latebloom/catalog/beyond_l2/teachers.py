@@ -343,25 +343,24 @@ def slower_without(e, least, constant):
 @fig33.figure
 @fig34.figure
 def students_figure(e):
-    """A row per learning rate: errors, and R² near its end."""
+    """A row per learning rate: errors, and the norm that falls meanwhile."""
     rows, symbol = [], (SYMBOLS | {SOBOLEV: "Sobolev"})[e.settings.penalty]
     for rate, runs in grid(e).items():
         named = {rf"$\beta$ = {b:g}": run for b, run in runs.items()}
-        errors = [*panels.family(named), Rule(1.0, across="y", width=0.7)]
+        errors = [*panels.family(named), Rule(1.0, "best constant", across="y")]
         if (name := ALONE.format(rate)) in e.runs:
             errors.append(panels.curve(e[name], "test_error", "no penalty", "grey"))
-        scores: list[Trace] = [
-            panels.curve(run, "test_r2", label, shade=panels.shade_of(place, len(named)))
+        norms: list[Trace] = [
+            panels.curve(run, "l2_norm", label, shade=panels.shade_of(place, len(named)))
             for place, (label, run) in enumerate(named.items())
         ]
-        scores.append(Rule(0.0, "best constant", across="y", width=0.7))
         left = Panel(
             errors,
             panels.STEPS,
             Axis("share of variance left", "log", low=1e-5),
             title=rf"{symbol}, $\alpha$ = {rate:g}",
             legend="lower left",
-            legend_title="test (train dotted)",
+            legend_title="test (thin: train, dot: $t_2$)",
         )
-        rows.append([left, Panel(scores, panels.STEPS, Axis("test $R^2$", low=-1, high=1), legend="upper left")])
+        rows.append([left, Panel(norms, panels.STEPS, Axis(r"norm of the weights $\|\theta\|_2$"), legend=None)])
     return Figure(rows)

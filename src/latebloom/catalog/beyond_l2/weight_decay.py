@@ -302,16 +302,16 @@ def solution_is_unique(e):
 
 def solved(e, values):
     """A quantity of the closed form, dashed over the measurement."""
-    return Line(e[MAIN]["step"], values, "closed form", "theory", "dashed", above=1)
+    return Line(e[MAIN]["step"], values, "closed form", "theory", above=1)
 
 
 @fig7.figure
 def fig7_figure(e):
     run, exact = e[MAIN], closed_form(e)
     errors = panels.errors(run, solved(e, exact.test_error(run["step"])))
-    limit = Rule(float(np.linalg.norm(exact.limit)), r"$|\hat a|_2$", "grey", "dotted", across="y")
+    limit = Rule(float(np.linalg.norm(exact.limit)), r"$|\hat a|_2$", "grey", across="y")
     norm = panels.norm(run, "l2_norm", r"$|a|_2$", solved(e, exact.norm(run["step"])), limit, log=True)
-    return Figure([[errors, norm]], height=2.4)
+    return Figure([[errors, norm]])
 
 
 @fig16.figure
@@ -320,7 +320,7 @@ def fig16_figure(e):
     linear = panels.errors(run, log=False, title="linear axis")
     theory = solved(e, closed_form(e).test_error(run["step"]))
     logarithmic = panels.errors(run, theory, title="logarithmic axis")
-    norm = Panel([panels.curve(run, "l1_norm", role="norm")], panels.STEPS, Axis(r"$|a|_1$"))
+    norm = panels.norm(run, "l1_norm", r"$|a|_1$")
     return Figure([[linear, logarithmic, norm]])
 
 
@@ -329,13 +329,14 @@ def thm3_6_figure(e):
     run, (measured, bound) = e[MAIN], distances(e)
     distance = [
         Line(run["step"], measured, r"$|a(t) - \hat a|$", "norm"),
-        Line(run["step"], bound, r"$\rho_2^t\,|a(0) - \hat a|$", "theory", "dashed"),
+        Line(run["step"], bound, r"$\rho_2^t\,|a(0) - \hat a|$", "theory"),
     ]
     floor = lb.theory.ridge_error_floor(e.problem()) / np.linalg.norm(np.asarray(e.problem().truth))
     error = [
         panels.curve(run, "test_error", "recovery error", "test"),
         Rule(float(floor), "lower bound", across="y"),
+        *panels.milestones(run),
     ]
     left = Panel(distance, Axis("step $t$"), Axis("distance to the limit", "log"))
     right = Panel(error, panels.STEPS, Axis("relative recovery error", "log"))
-    return Figure([[left, right]], height=2.4)
+    return Figure([[left, right]])

@@ -22,7 +22,7 @@ from latebloom.catalog.dichotomy.margins import (
 )
 from latebloom.catalog.measures import over
 from latebloom.core.fields import count, number
-from latebloom.figures import Axis, Figure, Line, Panel, Rule
+from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 
 SMALL, DESCENT = "small, flow", "small, descent"
 EARLY = 0.1  # a slow time λt in the middle of the kernel phase
@@ -296,7 +296,7 @@ def oracles_are_certified(e):
     return float(np.max(np.abs(np.array(margins) / found["margin"] - 1) + found["gap"]))
 
 
-def accuracy_and_direction(e, more, rules, legend):
+def accuracy_and_direction(e, more, rules):
     """Accuracies and cosines with the two oracles against λt; `more` is in the first panel, `rules` are in both."""
     s, run, (l2, l1) = e.settings, e[FLOW], cosines(e)
     time, axis = run["slow_time"][1:], Axis(r"slow time $\lambda t$", "log", 1e-3, s.weight_decay * s.time)
@@ -308,24 +308,25 @@ def accuracy_and_direction(e, more, rules, legend):
         Line(time, l2[1:], r"max $L^2$-margin", "train"),
         Line(time, l1[1:], r"max $L^1$-margin", "norm"),
     ]
-    left = Panel([*accuracies, *more, *rules], axis, Axis("accuracy", low=0.4, high=1.03), legend=legend)
-    unnamed = [Rule(rule.value, "", rule.role, rule.marks) for rule in rules]
+    rules = [*rules, *panels.milestones(run, scale=s.weight_decay)]
+    chance = Rule(0.5, "chance", across="y")
+    left = Panel([*accuracies, *more, *rules, chance], axis, Axis("accuracy", low=0.4, high=1.03))
     cosine = Axis("cosine of $w$ with the oracle", low=-0.03, high=1.05)
-    return Figure([[left, Panel([*directions, *unnamed], axis, cosine, legend="center left")]], height=2.4)
+    return Figure([[left, Panel([*directions, *rules], axis, cosine, legend="center left")]])
 
 
 @fig1a.figure
 def fig1a_figure(e):
     rules = [
-        Rule(log_norm(e), r"$\log|\theta(0)|$"),
-        Rule(error_falls(e, 0.5) or np.nan, "half of the error", "grey", "dotted"),
+        Rule(log_norm(e), r"$\log|\theta(0)|$, printed norm", "printed"),
+        Rule(error_falls(e, 0.5) or np.nan, "test error halved", "cycle 4", measured=True),
     ]
-    return accuracy_and_direction(e, [], rules, (0.23, 0.7))
+    return accuracy_and_direction(e, [], rules)
 
 
 @fig1b.figure
 def fig1b_figure(e):
     s, small = e.settings, e[e.settings.small]
     label = rf"test, $d={s.small_dimension}$, $\gamma={s.small_gap:g}$"
-    beside = Line(small["slow_time"][1:], 1 - small["test_error"][1:], label, "cycle 4", "dashed", width=1.3)
-    return accuracy_and_direction(e, [beside], [], "lower left")
+    beside = Line(small["slow_time"][1:], 1 - small["test_error"][1:], label, "cycle 4", "beside")
+    return accuracy_and_direction(e, [beside], [])

@@ -308,22 +308,25 @@ def fig3_figure(e):
     s, run, steps = e.settings, e[MAIN], e[MAIN]["step"]
     nuclear = float(nuclear_norm(np.asarray(e.problem().truth)))
     step = np.log(s.init_scale) / s.weight_decay / s.learning_rate
-    mark = Rule(step, r"$\log(\alpha)/\lambda$", "grey", tag=True, width=0.8)
+    mark = Rule(step, r"$\log(\alpha)/\lambda$")
+    moments = panels.milestones(run, scale=1 / s.learning_rate)
     errors = [
         Line(steps, run["train_error"] ** 2, "train", "train"),
         Line(steps, run["test_error"] ** 2, "all entries", "test"),
         mark,
+        *moments,
     ]
     shrinking = 2 * s.size * s.init_scale**2 * np.exp(-2 * run["slow_time"])
     shown = shrinking > 0.3 * nuclear
     norm = [
-        Line(steps, run["l2_norm"] ** 2, "", "norm"),
-        Line(steps[shown], shrinking[shown], r"$2d\alpha^2e^{-2\lambda t}$", "theory", "dotted"),
+        Line(steps, run["l2_norm"] ** 2, "flow", "norm"),
+        Line(steps[shown], shrinking[shown], r"$2d\alpha^2e^{-2\lambda t}$", "theory"),
         Rule(nuclear, "$|X^*|_*$", across="y"),
         mark,
+        *moments,
     ]
-    left = Panel(errors, panels.STEPS, Axis("relative squared error", "log"), legend=(0.55, 0.6))
-    right = Panel(norm, panels.STEPS, Axis(r"$|U|_F^2 + |V|_F^2$", "log"), legend=(0.3, 0.45))
+    left = Panel(errors, panels.STEPS, Axis("relative squared error", "log"))
+    right = Panel(norm, panels.STEPS, Axis(r"$|U|_F^2 + |V|_F^2$", "log"))
     early = picture(zero_filled(e.problem()), "kernel regime (theory)")
     late = picture(end_of(e, MAIN), f"flow, step {s.time / s.learning_rate:,.0f}", bar=True)
     return Figure([[left, right], [early, late]])

@@ -203,11 +203,11 @@ def thm3_12_figure(e):
     for place, decay in enumerate(decays):
         run, shade = e[NAME.format(decay)], panels.shade_of(place, len(decays))
         curves.append(Line(run["slow_time"], run["test_error"], rf"$\lambda$ = {decay:g}", shade=shade))
-    left = Axis(r"slow time $\lambda t$", low=0, high=25), Axis("recovery error", "log", 3e-4, 8)
+    left = Axis(r"slow time $\lambda t$", low=0, high=25), Axis("recovery error", "log")
     law = [
         Line(decays, final, "error at the end", marks="points"),
-        Line(decays, final[-1] * decays / decays[-1], "slope 1", "theory", "dashed"),
-        Line(decays, theorem_bound(e), "bound, slope 1/2", "theory", "dotted"),
+        Line(decays, final[-1] * decays / decays[-1], "slope 1", "theory"),
+        Line(decays, theorem_bound(e), "bound, slope 1/2", "printed"),
     ]
     right = Axis(r"weight decay $\lambda$", "log"), Axis("$|W - X^*|_F$", "log")
-    return Figure([[Panel(curves, *left, legend="upper right", legend_columns=2), Panel(law, *right)]])
+    return Figure([[Panel(curves, *left, legend="upper right"), Panel(law, *right)]])

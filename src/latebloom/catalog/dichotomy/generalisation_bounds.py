@@ -249,8 +249,8 @@ def bounds_figure(e):
         lines = [
             Line(x, table["l2"][rows], r"max $L^2$-margin", "train", "linked"),
             Line(x, table["l1"][rows], r"max $L^1$-margin", "norm", "linked"),
-            Line(x, table["l2"][rows][0] * x / x[0], "slope 1", "theory", "dashed"),
+            Line(x, table["l2"][rows][0] * x / x[0], "slope 1", "theory"),
         ]
         axis = Axis(label, "log", ticks={int(value): str(int(value)) for value in x})
         shown.append(Panel(lines, axis, Axis(f"points for an error of {s.level:g}", "log"), legend="upper left"))
-    return Figure([shown], height=2.4)
+    return Figure([shown])

@@ -245,14 +245,14 @@ def kernel_limit_figure(e):
         shares.append(Line(scales, off(e, L), f"diagonal, $L={L}$", role, "linked", symbol=symbol))
         growths.append(Line(scales, multiples(e, L), f"measured, $L={L}$", role, "points", symbol=symbol))
         right = (2 * (L - 1) * C + e.settings.power) * np.log(scales)
-        growths.append(Line(scales, right, rf"$\log(\alpha^{{2(L-1)c}}/\lambda)$, $L={L}$", role, "dashed"))
+        growths.append(Line(scales, right, rf"$\log(\alpha^{{2(L-1)c}}/\lambda)$, $L={L}$", role, "theory"))
     scales = e.settings.init_scales
     growths.append(
-        Line(scales, (C + e.settings.power) * np.log(scales), r"printed: $\log(\alpha^c/\lambda)$", "theory")
+        Line(scales, (C + e.settings.power) * np.log(scales), r"printed: $\log(\alpha^c/\lambda)$", "printed")
     )
     table = e.tables[SMOOTH]
     smooth = [outside_direction(f, limit) for f, limit in zip(table["f"], table["limit"], strict=True)]
     shares.append(Line(table["scale"], smooth, "smooth net, $L=3$", "cycle 2", "linked", symbol="^"))
     x = Axis(r"initial scale $\alpha$", "log")
     left = Panel(shares, x, Axis(r"share of $f(x)$ off its limit", "log"), legend="upper right")
-    return Figure([[left, Panel(growths, x, Axis(r"$\gamma Z(\alpha)$"), legend="upper left")]], height=2.6)
+    return Figure([[left, Panel(growths, x, Axis(r"$\gamma Z(\alpha)$"), legend="upper left")]])

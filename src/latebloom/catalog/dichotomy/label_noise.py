@@ -287,22 +287,22 @@ def less_sharp_than_weight_decay(e, slow, sharp):
 @label_noise.figure
 def noise_figure(e):
     rates, smallest = e.settings.learning_rates, min(e.settings.learning_rates)
-    level, decay = Rule(plateau(e), "", "grey", across="y", width=0.8), r"weight decay $8\eta m_j$"
+    level, decay = Rule(plateau(e), "plateau without noise", "grey", across="y"), r"weight decay $8\eta m_j$"
     curves, collapse = [], []
     for place, rate in enumerate(rates):
         (step, test), (_, train) = average(e, rate, "test_error"), average(e, rate, "train_error")
         shade = panels.shade_of(place, len(rates))
         curves.append(Line(step, test, rf"$\eta$ = {rate:g}", shade=shade))
-        curves.append(Line(step, train, marks="dotted", shade=shade, width=0.8))
-        collapse.append(Line(8 * rate**2 * step, test, shade=shade))
+        curves.append(Line(step, train, name=f"eta = {rate:g}, train", marks="behind", shade=shade))
+        collapse.append(Line(8 * rate**2 * step, test, name=f"eta = {rate:g}", shade=shade))
     flow = e[AS_DECAY.format(smallest)]
-    collapse.append(Line(8 * smallest**2 * flow["step"], flow["test_error"] ** 2, decay, "theory", "dashed"))
+    collapse.append(Line(8 * smallest**2 * flow["step"], flow["test_error"] ** 2, decay, "theory"))
     halves, guesses = ([measure(e, rate) for rate in rates] for measure in (half_step, predicted))
     law = [
         Line(rates, halves, "population loss halved", marks="points"),
-        Line(rates, guesses, decay, "theory", "dashed"),
+        Line(rates, guesses, decay, "theory"),
     ]
-    left = Axis(r"loss over $|w^*|^2$ (train dotted)", "log", 3e-3, 1.5)
+    left = Axis(r"loss over $|w^*|^2$ (thin: train)", "log", 3e-3, 1.5)
     middle = Axis(r"population loss over $|w^*|^2$", "log", 3e-3, 1.5)
     eta = Axis(r"learning rate $\eta$", "log", ticks={rate: f"{rate:g}" for rate in rates})
     shown = [

@@ -310,7 +310,7 @@ def landscape_figure(e):
     s, flow, iteration = e.settings, e[FLOW], e[ITERATION]
     errors = [
         Line(flow["time"][1:], flow["test_error"][1:], "flow", "test"),
-        Line(iteration["step"][1:] * s.learning_rate, iteration["test_error"][1:], "iteration", "theory", "dotted"),
+        Line(iteration["step"][1:] * s.learning_rate, iteration["test_error"][1:], "iteration", "norm", "beside"),
     ]
     shown = [noise for noise in sorted(s.noises) if noise > 0]
     fills = [Line(shown, [float(e[NOISE.format(noise)].final["fill_in"]) for noise in shown], "", "train", "linked")]
@@ -334,5 +334,4 @@ def landscape_figure(e):
                 Panel(errors, Axis("time", "log"), Axis("recovery error", "log"), legend="lower left"),
             ]
         ],
-        height=2.4,
     )

@@ -272,9 +272,9 @@ def app_c_figure(e):
     shown = one.near
     lines = [
         Line(one.slow[shown], one.loss[shown], rf"loss, $\alpha=${one.scale:g}", "train"),
-        Line(one.slow[shown], from_above(one)[shown], "(8)", "theory", "dashed"),
-        Line(one.slow[shown], from_below(one, 1)[shown], "(17) as printed", "test", "dotted"),
-        Line(one.slow[shown], from_below(one, -1)[shown], "(17) corrected", "theory", "dotted"),
+        Line(one.slow[shown], from_above(one)[shown], "(8)", "theory"),
+        Line(one.slow[shown], from_below(one, 1)[shown], "(17) as printed", "printed"),
+        Line(one.slow[shown], from_below(one, -1)[shown], "(17) corrected", "cycle 2", "theory"),
     ]
     slow = Axis(r"slow time $\lambda t$", "log")
     ways = [
@@ -285,4 +285,4 @@ def app_c_figure(e):
     right = Panel(
         ways, slow, Axis(r"$|\delta|\,/\,\alpha^{-L}\log A\,e^{L\lambda t}$", "log", 1e-5, 1), legend="lower left"
     )
-    return Figure([[left, right]], height=2.6)
+    return Figure([[left, right]])

@@ -279,7 +279,7 @@ def app_d_figure(e):
     shown = one.near
     losses = [
         Line(one.slow[shown], one.loss[shown], rf"loss, $\alpha=${one.scale:g}", "train"),
-        Line(one.slow[shown], from_above(one)[shown], "(26)", "theory", "dashed"),
+        Line(one.slow[shown], from_above(one)[shown], "(26)", "theory"),
     ]
     slow = Axis(r"slow time $\lambda t$", "log")
     ways = [
@@ -288,4 +288,4 @@ def app_d_figure(e):
     ]
     left = Panel(losses, slow, Axis("loss", "log"), legend="upper right")
     right = Panel(ways, slow, Axis(r"$|\delta|\,/\,\alpha^{-L} e^{L\lambda t}$"), legend="lower left")
-    return Figure([[left, right]], height=2.6)
+    return Figure([[left, right]])

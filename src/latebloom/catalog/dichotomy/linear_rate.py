@@ -137,9 +137,9 @@ def rate_figure(e):
     for name, role in ((GENERIC, "train"), (DEGENERATE, "test")):
         table = e.tables[name]
         distances.append(Line(table["log_time"], table["distance"], f"{name} points", role))
-        shares.append(Line(settled(e, name)[0], over_rate(e, name), "", role))
+        shares.append(Line(settled(e, name)[0], over_rate(e, name), "", role, name=f"{name} points"))
     clock = settled(e, DEGENERATE)[0]
-    distances.append(Line(clock, np.log(clock) / clock, r"$\log\log t\,/\log t$", "theory", "dashed"))
+    distances.append(Line(clock, np.log(clock) / clock, r"$\log\log t\,/\log t$", "theory"))
     left = Panel(distances, Axis(r"$\log t$", "log", low=1), Axis("distance", "log"), legend="lower left")
     right = Panel(shares, Axis(r"$\log t$", "log"), Axis(r"distance over $\log\log t\,/\log t$", low=0))
-    return Figure([[left, right]], height=2.4)
+    return Figure([[left, right]])

@@ -9,7 +9,7 @@ from latebloom.catalog.base import Entry, Settings
 from latebloom.catalog.bounds import at_least, at_most, holds, within
 from latebloom.catalog.controls import Set
 from latebloom.core.fields import count, number, numbers
-from latebloom.figures import Axis, Figure, Line, Note, Panel, Rule, panels
+from latebloom.figures import Axis, Figure, Line, Panel, Rule, panels
 
 BEFORE, AFTER = 0.5, 2.0  # (1 - c) with c = 1/2, and (1 + c) with c = 1
 
@@ -258,14 +258,14 @@ def generalises_after(e):
     return float(at(e, "test_error", AFTER)[-1])
 
 
-def curves(e, column, label, mark, *more, dotted=None, low=None, high=None, **panel):
-    """A column of all runs against `λt / log α`, a curve per α, with one time marked and another column dotted."""
-    traces = [*more, Rule(mark, "", "grey", width=0.8)]
+def curves(e, column, label, mark, *more, behind=None, low=None, high=None, **panel):
+    """A column of all runs against `λt / log α`, a curve per α, with one time marked and another column behind."""
+    traces = [*more, Rule(mark, "time of the theorem")]
     for place, (name, (run, clock)) in enumerate(zip(e.runs, clocks(e), strict=True)):
         shade = panels.shade_of(place, len(e.runs))
         traces.append(Line(clock, run[column], name.replace("α", r"$\alpha$"), shade=shade))
-        if dotted:
-            traces.append(Line(clock, run[dotted], marks="dotted", width=0.8, shade=shade))
+        if behind:
+            traces.append(Line(clock, run[behind], name=f"{name}, train", marks="behind", shade=shade))
     axis = Axis(r"$\lambda t \,/\, \log\alpha$", low=0, high=e.settings.time_factor)
     return Panel(traces, axis, Axis(label, "log", low, high), **panel)
 
@@ -278,16 +278,15 @@ def thm3_9_figure(e):
     for place, (label, column) in enumerate(columns.items()):
         values = at(e, column, BEFORE)
         points.append(Line(scales, values, label, f"cycle {place}", "points", symbol=panels.SYMBOLS[place]))
-        points.append(Line(scales, values[0] * (scales / scales[0]) ** -2.0, "", "theory", "dashed"))
+        law = values[0] * (scales / scales[0]) ** -2.0
+        points.append(Line(scales, law, "slope $-2$", "theory", name=f"{label}, slope -2"))
     axis = Axis(r"initial scale $\alpha$", "log", ticks={float(scale): f"{scale:g}" for scale in scales})
-    law = Panel(
-        points, axis, Axis(r"at $\lambda t = \frac{1}{2}\log\alpha$ (slope $-2$ dashed)", "log"), legend="upper right"
-    )
+    law = Panel(points, axis, Axis(r"at $\lambda t = \frac{1}{2}\log\alpha$", "log"), legend="upper right")
     gaps = curves(
         e, "distance_to_kernel", "distance to the NTK predictor", BEFORE, low=1e-7, high=2, legend="lower right"
     )
     errors = curves(
-        e, "test_error", "recovery error (train dotted)", BEFORE, dotted="train_error", low=1e-6, high=2, legend=None
+        e, "test_error", "recovery error (thin: train)", BEFORE, behind="train_error", low=1e-6, high=2, legend=None
     )
     return Figure([[gaps, law, errors]])
 
@@ -295,8 +294,7 @@ def thm3_9_figure(e):
 @thm3_10.figure
 def thm3_10_figure(e):
     residual = r"KKT residual $\min_\nu |\theta - J^\top\nu| / |\theta|$"
-    least = Rule(smallest_norm(e), "minimum of (R2)", across="y")
-    named = Note("minimum of (R2)", 0.02, 1.02 * least.value)
-    norm = curves(e, "l2_norm", r"norm $|\theta|$", 1.0, least, named, legend=None)
+    least = Rule(smallest_norm(e), "(R2)", name="minimum of (R2)", across="y", tag=True)
+    norm = curves(e, "l2_norm", r"norm $|\theta|$, least of (R2) dotted", 1.0, least, legend=None)
     gap = curves(e, "distance_to_basis_pursuit", "distance to minimum $l_1$ norm", 1.0, legend=None)
     return Figure([[curves(e, "kkt_residual", residual, 1.0, legend="lower left"), norm, gap]])

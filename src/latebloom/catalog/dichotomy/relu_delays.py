@@ -233,12 +233,12 @@ def trains_below_the_threshold(e):
 
 
 def family(s, runs, **panel):
-    """Test accuracies of several runs, dark to light, the training accuracies dotted."""
+    """Test accuracies of several runs, dark to light, the training accuracies behind them."""
     traces = []
     for place, (label, run) in enumerate(runs.items()):
         shade = panels.shade_of(place, len(runs))
         traces.append(accuracy(run, "test_error", label, shade=shade))
-        traces.append(accuracy(run, "train_error", marks="dotted", width=0.8, shade=shade))
+        traces.append(accuracy(run, "train_error", name=f"{label}, train", marks="behind", shade=shade))
     return accuracy_panel(s, traces, 1e2, **panel)
 
 
@@ -247,19 +247,19 @@ def fig2b_figure(e):
     s, found, times = e.settings, law(e), transitions(e)
     named = zip(s.init_scales, e.runs.values(), strict=True)
     runs = {rf"$\alpha={scale:g}$": run for scale, run in named}
-    curves = family(s, runs, legend=(0.63, 0.5), legend_title="test\n(train dotted)")
+    curves = family(s, runs, legend_title="test (thin: train)")
     x = np.geomspace(s.init_scales[0], s.init_scales[-1], 50)
     traces = [Line(s.init_scales, times, "half of the test pairs right", "train", "points")]
     if found is not None:
         fitted = found.slope * np.log(x) + found.offset
-        traces.append(Line(x, fitted, f"fit, slope {found.slope:.2f}", "test", width=0.9))
+        traces.append(Line(x, fitted, f"fit, slope {found.slope:.2f}", "grey", "theory"))
     reasons = panels.withheld(e.runs.values())
     if not reasons:
         line = times[-1] + np.log(x / s.init_scales[-1])
-        traces.append(Line(x, line, r"slope 1: $\log\alpha + c$", "theory", "dashed"))
+        traces.append(Line(x, line, r"slope 1: $\log\alpha + c$", "theory"))
     y = Axis(r"slow time $\lambda t$ of the transition")
     right = Panel([*traces, *reasons], Axis(r"initial scale $\alpha$", "log"), y, legend="upper left")
-    return Figure([[curves, right]], height=2.4)
+    return Figure([[curves, right]])
 
 
 @fig2c.figure
@@ -269,15 +269,17 @@ def fig2c_figure(e):
     x = Axis(r"weight decay $\lambda$", "log")
     named = {rf"$\lambda$ = {decay:.0e}": run for decay, run in zip(s.weight_decays, runs, strict=True)}
     curves = family(s, named, legend=None)
-    traces = [Line(decays, found, "half of the test pairs right", "train", "linked")]
+    fitted = "" if (value := slope(e)) is None else f": slope {value:.2f}"
+    traces = [Line(decays, found, f"half of the test pairs right{fitted}", "train", "points")]
     reasons = panels.withheld(sound(e)[1])
     if not reasons and len(decays):
-        traces.append(Line(decays, found[0] * decays[0] / decays, r"$\propto 1/\lambda$", "theory", "dashed"))
+        ends = decays[0] / 2, 2 * decays[-1]  # beyond the points, so that their slope can be told from it
+        traces.append(Line(ends, found[0] * decays[0] / np.array(ends), r"$\propto 1/\lambda$: slope $-1$", "theory"))
     times = Panel([*traces, *reasons], x, Axis("steps to the transition", "log"), legend="lower left")
     ends = [
         Line(s.weight_decays, [1 - run.final[f"{name}_error"] for run in runs], name, name, "linked")
         for name in ("train", "test")
     ]
     right = Panel(ends, x, Axis("accuracy at the end", low=-0.03, high=1.04), legend="lower left")
-    key = [*panels.family_key(named, "train"), Line([], [], "chance", "theory", "dashed")]
-    return Figure([[curves, times, right]], height=2.4, key=key)
+    key = [*panels.family_key(named, "train", dots=""), Line([], [], "chance", "theory", "level")]
+    return Figure([[curves, times, right]], key=key)

@@ -332,36 +332,41 @@ def few_gradients(e):
 
 
 def accuracy_panel(s, traces, left, **panel):
-    """Accuracies against steps, with that of a guess dashed."""
+    """Accuracies against steps, with that of a guess as a level."""
     chance = Rule(1 / s.modulus, "chance", across="y", width=0.7)
     x = Axis(f"step (time / {s.learning_rate:g})", "log", low=left)
     return Panel([*traces, chance], x, Axis("accuracy", low=-0.03, high=1.04), **panel)
 
 
-def accuracy(run, column, label="", role="cycle 0", marks="solid", **look):
+def accuracy(run, column, label="", role="cycle 0", marks="", **look):
     """The share of right pairs against steps, without the start."""
-    return Line(run["step"][1:], 1 - run[column][1:], label, role, marks, **look)
+    return Line(
+        run["step"][1:], 1 - run[column][1:], label, role, marks, **{"name": label or column.replace("_", " ")} | look
+    )
 
 
 @fig2a.figure
 def fig2a_figure(e):
     s, run, reduced, loose = e.settings, e[MAIN], e.settings.checked, reduced_run(e)
-    start, place = 1e-3 * float(run["step"][-1]) / 4, (0.53, 0.5)
+    start = 1e-3 * float(run["step"][-1]) / 4
     both = [accuracy(run, f"{name}_error", name, name) for name in ("train", "test")]
-    left = accuracy_panel(s, both, start, title=f"$p$ = {s.modulus}, $h$ = {s.width:,}", legend=place)
-    moments = [step for step in (memorised_step(e), half_way_step(run)) if step is not None]
+    left = accuracy_panel(s, both, start, title=f"$p$ = {s.modulus}, $h$ = {s.width:,}")
+    named = (memorised_step(e), "all train right", "train"), (half_way_step(run), "half of test right", "test")
+    moments = [Rule(step, name, role, measured=True) for step, name, role in named if step is not None]
+    left = replace(left, traces=[*left.traces, *moments])
     sizes = [
         Line(run["step"][1:], run["train_loss"][1:], "loss", "train"),
         Line(run["step"][1:], run["l2_norm"][1:] / run["l2_norm"][0], r"$|\theta| / |\theta(0)|$", "norm"),
-        *(Rule(step, "", "grey", "dotted") for step in moments),
+        *moments,
     ]
     middle = Panel(sizes, left.x, Axis("training loss, norm", "log"), legend="lower left")
     check = []
     for name in ("train", "test"):
-        check.append(accuracy(loose, f"{name}_error", "", name, width=2.5, opacity=0.4))
-        check.append(accuracy(e[TIGHT], f"{name}_error", "", name, width=0.9))
+        look = {"name": f"{name}, looser", "width": 2.5, "opacity": 0.4}
+        check.append(accuracy(loose, f"{name}_error", "", name, **look))
+        check.append(accuracy(e[TIGHT], f"{name}_error", "", name, name=f"{name}, tighter", width=0.9))
     check.append(Line([], [], f"rtol {reduced.rtol:g}", "grey", width=2.5, opacity=0.5))
     check.append(Line([], [], f"rtol {s.tighter * reduced.rtol:g}", "grey", width=0.9))
     title = f"tolerances, $p$ = {reduced.modulus}, $h$ = {reduced.width:,}"
-    right = accuracy_panel(reduced, check, 1e-3 * float(loose["step"][-1]) / 4, title=title, legend=place)
+    right = accuracy_panel(reduced, check, 1e-3 * float(loose["step"][-1]) / 4, title=title)
     return Figure([[left, middle, right]])

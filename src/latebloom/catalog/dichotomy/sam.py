@@ -200,13 +200,15 @@ def sam_figure(e):
     for place, radius in enumerate(e.settings.radii):
         table, shade = e.tables[RADIUS.format(radius)], panels.shade_of(place, len(e.settings.radii))
         curves.append(Line(table["step"], table["test_loss"], rf"$\rho$ = {radius:g}", shade=shade))
-        curves.append(Line(table["step"], table["train_loss"], marks="dotted", shade=shade, width=0.8))
-        collapse.append(Line(slow(e, radius), table["test_loss"], shade=shade))
+        curves.append(
+            Line(table["step"], table["train_loss"], name=f"rho = {radius:g}, train", marks="behind", shade=shade)
+        )
+        collapse.append(Line(slow(e, radius), table["test_loss"], name=f"rho = {radius:g}", shade=shade))
     plain = e.tables[PLAIN]
-    curves.append(Line(plain["step"], plain["test_loss"], r"$\rho$ = 0", "grey", "dashed"))
-    y = Axis("loss (train dotted)", "log", 1e-3, 4)
+    curves.append(Line(plain["step"], plain["test_loss"], r"$\rho$ = 0", "grey", "beside"))
+    y = Axis("loss (thin: train)", "log", 1e-3, 4)
     left = Panel(curves, Axis("step $t$", "log", low=1), y, legend="lower left")
     right = Panel(
         collapse, Axis(r"slow time $8\eta\rho^2 t$", "log", low=1e-3), Axis("population loss", "log", 1e-3, 4)
     )
-    return Figure([[left, right]], height=2.4)
+    return Figure([[left, right]])

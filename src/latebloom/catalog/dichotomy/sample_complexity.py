@@ -149,9 +149,18 @@ def sample_figure(e):
         here, traces = table["dimension"] == dimension, []
         for kind, role, label in kinds:
             means = [1 - mean_error(e, kind, dimension, points) for points in s.counts]
-            draws = Line(table["count"][here], 1 - table[kind][here], "", role, "points", size=2, opacity=0.4)
+            draws = Line(
+                table["count"][here],
+                1 - table[kind][here],
+                "",
+                role,
+                "points",
+                name=f"{label}, draws",
+                size=2,
+                opacity=0.4,
+            )
             traces += [draws, Line(s.counts, means, label, role, "linked")]
         enough = Rule(s.sparsity**2 * np.log(dimension), r"$k^2 \log d$", "cycle 4")
         y = Axis("test accuracy", low=0.45, high=1.03)
         shown.append(Panel([*traces, enough], x, y, title=f"d = {dimension:,}", legend="upper left"))
-    return Figure([shown], height=2.4)
+    return Figure([shown])

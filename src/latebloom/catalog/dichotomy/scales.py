@@ -322,10 +322,10 @@ def thm3_4_figure(e):
     curves = paths(e, lambda name: 1 - cosines(e, name)[0])
     left = Axis(SLOW_TIME, "log", 1e-3, 30), Axis(r"$1-\cos(w, w_2^*)$", "log")
     points = [Line(scales, found, rf"measured at $(1-c)\log\alpha/\lambda$, {SCALE}", marks="points")]
-    for factor, marks, label in ((C, "dotted", r"slope $c$ (printed)"), (2 * C, "dashed", r"slope $2(L-1)c$")):
-        points.append(Line(scales, found[:1] + factor * (logs - logs[:1]), label, "theory", marks))
+    for factor, role, label in ((C, "printed", r"slope $c$ (printed)"), (2 * C, "theory", r"slope $2(L-1)c$")):
+        points.append(Line(scales, found[:1] + factor * (logs - logs[:1]), label, role))
     right = Axis(r"initial scale $\alpha$", "log"), Axis(r"smallest margin $y_i f(x_i)$")
-    return Figure([[Panel(curves, *left, legend="upper left"), Panel(points, *right, legend="upper left")]], height=2.4)
+    return Figure([[Panel(curves, *left, legend="upper left"), Panel(points, *right, legend="upper left")]])
 
 
 @thm3_5.figure
@@ -334,7 +334,8 @@ def thm3_5_figure(e):
     curves = paths(e, lambda name: e[name]["kkt_angle"])
     shades = {scale: curve.shade for scale, curve in zip(s.init_scales, curves, strict=True)}
     for scale, angle in zip(s.large, angles(e), strict=True):
-        curves.append(Line([(1 + C) * np.log(scale)], [angle], marks="points", shade=shades[scale]))
+        dot = {"name": f"α = {scale:g}, at the theorem's time", "marks": "points", "shade": shades[scale]}
+        curves.append(Line([(1 + C) * np.log(scale)], [angle], **dot))
     curves.append(Line([], [], rf"$(1+c)\log\alpha$, {SCALE}", "theory", "points"))
     left = Axis(SLOW_TIME, low=0, high=30), Axis(r"$1-\cos(\theta, -\nabla L)$", "log")
     ends = [cosines(e, DECAY_NAME.format(decay))[1][-1] for decay in s.decays]
@@ -343,6 +344,4 @@ def thm3_5_figure(e):
         Line(s.decays, ends, r"$\cos(w, w_1^*)$", "test", "linked", symbol="s"),
     ]
     right = Axis(r"weight decay $\lambda$", "log"), Axis(rf"at $\lambda t = {s.decay_slow_time:g}$")
-    return Figure(
-        [[Panel(curves, *left, legend="lower left"), Panel(margins, *right, legend="lower left")]], height=2.4
-    )
+    return Figure([[Panel(curves, *left, legend="lower left"), Panel(margins, *right, legend="lower left")]])

@@ -89,10 +89,10 @@ def time_law_figure(e):
     times = [Line(scales, transitions(e), "measured", "train", "points")]
     if (found := line_through(scales, transitions(e))) is not None:
         name = f"fit: slope {found.slope:.3f}, c = {found.offset:.2f}"
-        times.append(Line(scales, found.slope * np.log(scales) + found.offset, name, "test", width=0.9))
-    times.append(Line(scales, np.log(scales), r"$\log\alpha$", "theory", "dashed"))
+        times.append(Line(scales, found.slope * np.log(scales) + found.offset, name, "grey", "theory"))
+    times.append(Line(scales, np.log(scales), r"$\log\alpha$", "theory"))
     x = Axis(r"$\lambda t - \log\alpha$", low=-4, high=10)
     left = Panel(paths, x, Axis(r"$L^2$ margin over its largest"), legend="upper right")
     y = Axis(r"slow time $\lambda t$ of the transition")
     right = Panel(times, Axis(r"initial scale $\alpha$ (every entry)", "log"), y, legend="upper left")
-    return Figure([[left, right]], height=2.4)
+    return Figure([[left, right]])

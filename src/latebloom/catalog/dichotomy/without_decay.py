@@ -306,7 +306,7 @@ def gradient_is_sound(e):
     return float(e[LONG]["zero_sum_defect"].max())
 
 
-def accuracies(run, times, *more, legend, axis):
+def accuracies(run, times, *more, axis, legend="best"):
     """Train and test accuracy against some first records of a clock."""
     shown = slice(1, len(times) + 1)
     curves = [
@@ -322,9 +322,9 @@ def fig4_figure(e):
     when, right = decades(run), run["train_error"][1:] == 0
     exponents = Axis(r"$\log_{10} t$", "log", 1, max(10.0, float(when[-1])))
     short = accuracies(run, 10.0 ** when[when < 110], legend=None, axis=Axis("time $t$", "log", 1e-1, 1e100))
-    rise = Rule(PRINTED[0], "paper's rise", "grey", to=PRINTED[1], opacity=0.12)
-    long = accuracies(run, when, rise, legend=(0.27, 0.6), axis=exponents)
-    theory = panels.withheld([run]) or [Line(*law(run), r"theory: $\log t\,/\,|\theta|^2$", "theory", "dashed")]
+    rise = Rule(PRINTED[0], "rise in the paper's figure", "grey", to=PRINTED[1], opacity=0.12)
+    long = accuracies(run, when, rise, *panels.milestones(run, scale=1 / np.log(10)), axis=exponents)
+    theory = panels.withheld([run]) or [Line(*law(run), r"theory: $\log t\,/\,|\theta|^2$", "theory")]
     margin = Line(when[right], run["homogeneous_margin"][1:][right], r"$\min_i m_i/|\theta|^2$", "norm")
     ends = [float(decades(e[name])[-1]) for name in (EARLY, LONG)]
     angles = [
@@ -332,5 +332,5 @@ def fig4_figure(e):
         Line(ends, list(averaged(e).values()), rf"average while $|\theta|$ grows by {GROWTH:.0%}", "norm", "linked"),
     ]
     margins = Panel([margin, *theory], exponents, Axis("normalised margin"), legend="lower right")
-    turned = Panel(angles, exponents, Axis(r"$1-\cos$ with $\theta$", low=0, high=1.05), legend=(0.7, 0.62))
-    return Figure([[short, long], [margins, turned]], height=2.0)
+    turned = Panel(angles, exponents, Axis(r"$1-\cos$ with $\theta$", low=0, high=1.05))
+    return Figure([[short, long], [margins, turned]])

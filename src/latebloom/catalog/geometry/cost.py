@@ -338,14 +338,14 @@ def thm51_figure(e):
         for place, (column, label) in enumerate(shown.items())
     ]
     least = float(np.abs(gaps["cost"]).min())
-    limits.append(Line(s.decays, least * np.array(s.decays) / min(s.decays), "slope 1", "theory", "dashed"))
+    limits.append(Line(s.decays, least * np.array(s.decays) / min(s.decays), "slope 1", "theory"))
     norm = lambda name: np.linalg.norm(first_of(e, name), axis=1)  # noqa: E731
     paths = [
         Line(2 * s.decay * e[name]["time"], norm(name), name, shade=panels.shade_of(place, len(s.speeds)))
         for place, name in enumerate(RUN.format(speed) for speed in s.speeds)
     ]
-    paths.append(Line(e[ISOLATED]["time"], norm(ISOLATED), "gradient flow of the cost", "theory", "dashed"))
+    paths.append(Line(e[ISOLATED]["time"], norm(ISOLATED), "gradient flow of the cost", "theory"))
     left = Panel(limits, Axis(r"the paper's $\lambda$", "log"), Axis("relative gap", "log"), legend="upper left")
     clock = Axis(r"slow time $2\lambda t$", "log", low=s.slow_time / 1e3, high=s.slow_time)
     right = Panel(paths, clock, Axis(r"norm of the first layer $|W_1|$"), legend="lower left")
-    return Figure([[left, right]], height=2.5)
+    return Figure([[left, right]])

@@ -281,18 +281,16 @@ def accuracies(e):
     ]
     if NARROW in e.runs:
         traces.append(line(e[NARROW], "test_accuracy", f"test, $d_h$ = {s.narrow_width}", "test", width=0.9))
-    traces.append(line(e[FLOW], "test_accuracy", f"flow, $d_h$ = {s.narrow_width}", "test", "dashed"))
+    traces.append(line(e[FLOW], "test_accuracy", f"flow, $d_h$ = {s.narrow_width}", "test", "beside"))
     worst = max(float(run["train_error"].max()) for run in runs)
     power = int(np.ceil(np.log10(max(worst, 1e-16))))
     traces.append(line(runs[0], "train_accuracy", f"train, error < $10^{{{power}}}$", "grey", width=1.0))
-    traces.append(Rule(100 * (1 / s.modulus), "guessing", marks="dotted", across="y"))
+    traces.append(Rule(100 * (1 / s.modulus), "chance", across="y"))
     return Panel(
         traces,
         Axis(f"step $t$ (learning rate {s.learning_rate:g})", low=0, high=s.steps),
         Axis("accuracy", low=-3, high=104, unit="%"),
-        legend="outside top",
-        legend_columns=2,
-        legend_size=7,
+        legend="above",
     )
 
 
@@ -314,4 +312,4 @@ def fig4_figure(e):
     largest = float(before[~np.eye(len(before), dtype=bool)].max())
     angles = fourier.pairs(before, after, "|cosine| of two features", colours="warm", low=0, high=largest)
     sizes = fourier.pairs(cosines(np.abs(start)), cosines(np.abs(end)), "cosine of absolute values", low=0, high=1)
-    return Figure([[accuracies(e), norms], [angles, sizes]], height=2.75)
+    return Figure([[accuracies(e), norms], [angles, sizes]], height=2.1)

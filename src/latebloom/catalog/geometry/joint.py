@@ -233,10 +233,10 @@ def not_the_limit_of_small_weight_decay(e):
 def joint_figure(e):
     s = e.settings
     looks = {
-        JOINT: (JOINT, "cycle 0", "solid", 1.3),
-        s.fast: (s.fast, "cycle 1", "solid", 1.3),
-        JOINT_LESS: (JOINT_LESS, "cycle 0", "dotted", 1.3),
-        ISOLATED: ("isolated dynamics", "theory", "dashed", 1.0),
+        JOINT: (JOINT, "cycle 0", "measured", 1.3),
+        s.fast: (s.fast, "cycle 1", "measured", 1.3),
+        JOINT_LESS: (JOINT_LESS, "cycle 0", "beside", 1.3),
+        ISOLATED: ("isolated dynamics", "theory", 1.0),
     }
     shares = [
         Line(slow_time(e, name), 100 * e[name]["test_accuracy"], *look, width=w) for name, (*look, w) in looks.items()
@@ -251,5 +251,4 @@ def joint_figure(e):
     )
     return Figure(
         [[accuracies, Panel(costs, Axis(clock, "log", low=s.slow_time / 1e4, high=s.slow_time), height, legend=None)]],
-        height=2.5,
     )

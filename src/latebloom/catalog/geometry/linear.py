@@ -257,22 +257,22 @@ def fig1_figure(e):
             (test, test_loss(run["test_error"]), test_loss(exact.test_error(steps))),
         ):
             panel += [Line(steps, measured, name, role, width=1.8)]
-            panel += [landscape.predicted(np.column_stack([steps, predicted]), "")]
+            panel += [landscape.predicted(np.column_stack([steps, predicted]), "", name=f"{name}, closed form")]
     traces = [
         *landscape.zero_set([np.array([[-beyond, high], [high, -beyond]])]),
         *paths,
         landscape.least_norm((1.0, 1.0)),
-        Note("1. memorise", s.start[0] - 0.25 * unit, s.start[1] + 0.9 * unit, size=8),
-        Note("2. slide along zero loss", 0.5 - 0.08 * unit, 1.5 + 0.25 * unit, size=8),
+        Note("1. memorise", s.start[0] - 0.25 * unit, s.start[1] + 0.9 * unit),
+        Note("2. slide along zero loss", 0.5 - 0.08 * unit, 1.5 + 0.25 * unit),
     ]
     path = landscape.flat_panel(traces, lambda first, second: (first + second - SUM) ** 2, low=low, high=high)
     clock = Axis("step $t$", "log", low=1)
     losses = [
-        Panel(panel, clock, height_axis(panel, label, 2e-5, 8.0), legend=legend, legend_size=7)
+        Panel(panel, clock, height_axis(panel, label, 2e-5, 8.0), legend=legend)
         for panel, label, legend in ((train, "train loss", None), (test, "test loss", "lower left"))
     ]
     key = landscape.key("closed form")
-    return Figure([[path, losses[0]], [path, losses[1]]], height=1.95, widths=(1.25, 1), key=key)
+    return Figure([[path, losses[0]], [path, losses[1]]], widths=(1.25, 1), key=key)
 
 
 @fig2.runs
@@ -374,4 +374,4 @@ def fig2_figure(e):
         for panel, label in ((train, "train error"), (test, "test error"))
     ]
     key = landscape.key("exact flow", in_space=True)
-    return Figure([[space, errors[0]], [space, errors[1]]], height=2.05, widths=(1.75, 1), key=key)
+    return Figure([[space, errors[0]], [space, errors[1]]], widths=(1.75, 1), key=key)

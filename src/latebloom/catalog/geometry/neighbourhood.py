@@ -250,7 +250,8 @@ def thm49_figure(e):
     for place, kind in enumerate(SETS):
         found, symbol = np.array(largest(e, kind)), panels.SYMBOLS[place]
         over_decay.append(Line(s.decays, found, kind.replace("_", " "), f"cycle {place}", "points", symbol=symbol))
-        over_decay.append(Line(s.decays, found[-1] * np.array(s.decays) / s.decays[-1], "", "theory", "dashed"))
+        law = found[-1] * np.array(s.decays) / s.decays[-1]
+        over_decay.append(Line(s.decays, law, "slope 1", "theory", name=f"{kind}, slope 1"))
     left = Panel(
         over_time,
         Axis(r"slow time $2\lambda t$", "log", low=s.slow_time / 2e4, high=s.slow_time),
@@ -263,6 +264,5 @@ def thm49_figure(e):
         Axis(r"the paper's $\lambda$", "log"),
         Axis(f"largest {Z}", "log"),
         legend="upper left",
-        legend_title="dashed: slope 1",
     )
-    return Figure([[left, right]], height=2.5)
+    return Figure([[left, right]])

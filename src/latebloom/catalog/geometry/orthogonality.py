@@ -211,25 +211,24 @@ appendix_b.declare(thm413, KINDS)
 
 @thm413.figure
 def thm413_figure(e):
-    found, cross = [], e.tables[CROSS]
+    found, cross, each = [], e.tables[CROSS], {"size": 0.75, "opacity": 0.35}
     for place, kind in enumerate(KINDS):
         table, role = e.tables[kind], f"cycle {place}"
         distance, cosine = largest_cosines(table)
         found += [
-            Line(table["distance"].ravel(), table["cosine"].ravel(), "", role, "points", size=0.75, opacity=0.35),
+            Line(table["distance"].ravel(), table["cosine"].ravel(), "", role, "points", **each, name=f"{kind}, each"),
             Line(distance, cosine, kind, role, "points", symbol=panels.SYMBOLS[place], above=1),
-            Line(distance, cosine[-1] * distance / distance[-1], "", "theory", "dashed"),
+            Line(distance, cosine[-1] * distance / distance[-1], "slope 1", "theory", name=f"{kind}, slope 1"),
         ]
     law = [
         Line(cross["foot"], cross["constant"], "cosine / distance", marks="points"),
-        Line(cross["foot"], 1 / cross["foot"], "$1/a$", "theory", "dashed"),
+        Line(cross["foot"], 1 / cross["foot"], "$1/a$", "theory"),
     ]
     left = Panel(
         found,
         Axis(Z, "log"),
         Axis("cosine of gradient and tangent space", "log"),
         legend="upper left",
-        legend_title="dashed: slope 1",
     )
     axes = Axis("distance $a$ to the singular point", "log"), Axis("constant $C$ on $w_1 w_2 = 0$", "log")
-    return Figure([[left, Panel(law, *axes, legend="upper right")]], height=2.5)
+    return Figure([[left, Panel(law, *axes, legend="upper right")]])

@@ -19,8 +19,9 @@ from latebloom.catalog.riemannian.phases import (
     WITHOUT,
     DecaySettings,
     clock,
-    errors_and_norm,
+    errors_over_time,
     half_fall,
+    norm_over_time,
     slow_scale,
 )
 from latebloom.core.fields import count, number
@@ -312,13 +313,16 @@ def iteration_follows_flow(e, most):
 def fig2_figure(e):
     s, run = e.settings, e[FLOW]
     beyond = slice(s.rank, s.width)
+    behind = {"name": "singular value beyond the rank", "width": 0.8, "opacity": 0.8, "part": beyond}
     values = [
-        panels.curve(run, "singular_values", role="grey", width=0.8, opacity=0.8, part=beyond),
+        panels.curve(run, "singular_values", role="grey", **behind),
         slow_scale(s),
+        *panels.milestones(run),
     ]
     for index, value in enumerate(true_values(e)):
-        values.append(panels.curve(run, "singular_values", role=f"cycle {index}", part=index))
-        values.append(Rule(value, rf"$\sigma_{index + 1}^*$", f"cycle {index}", across="y", tag=True, width=0.8))
+        name = f"singular value {index + 1}"
+        values.append(panels.curve(run, "singular_values", role=f"cycle {index}", name=name, part=index))
+        values.append(Rule(value, rf"$\sigma_{index + 1}^*$", f"cycle {index}", across="y", tag=True))
     top = 1.1 * float(run["singular_values"][run["time"] >= 1e-2].max())
     right = Panel(values, clock(s), Axis(r"singular values $\sigma_i(UV^\top)$", low=0, high=top))
-    return Figure([[errors_and_norm(e, "w", low=5e-5, high=4), right]], height=2.6)
+    return Figure([[errors_over_time(e, low=5e-5, high=4), norm_over_time(e, "w", 2 * oracle(e).value), right]])

@@ -342,13 +342,13 @@ def ends_singular(e):
 @fig4.figure
 def fig4_figure(e):
     run, problem, truth = e[DECAY], e.problem(DECAY), np.asarray(e.problem(DECAY).truth)
-    bare = panels.curve(e[WITHOUT], "test_error", r"recovery, $\lambda = 0$", "test", "dotted", width=1.0)
+    bare = panels.curve(e[WITHOUT], "test_error", r"recovery, $\lambda = 0$", "test", "beside")
     limit = Rule(float(np.sqrt(2 * basis_pursuit(e).value)), r"$\sqrt{2\,|\beta^*|_1}$", across="y")
     errors = panels.errors(run, test="recovery", legend="lower left")
     learning = [
         replace(errors, traces=[*errors.traces, bare]),
-        panels.norm(run, "l2_norm", "norm $|w|_2$", limit, legend=(0.3, 0.25)),
+        panels.norm(run, "l2_norm", "norm $|w|_2$", limit),
         replace(panels.components(run, truth), y=Axis(r"coefficients $u_i v_i$")),
     ]
     target = lambda x: np.asarray(problem.function(truth, x))  # noqa: E731
-    return network_figure(e, run, learning, FOURIER_GRID, target, start=0.1, low=-2.5, tag=True)
+    return network_figure(e, run, learning, FOURIER_GRID, target, start=0.1, low=-2.5)

@@ -166,7 +166,7 @@ def prop1_figure(e):
     largest, strengths = found.max(axis=1), np.array(s.strengths)
     slopes = [
         Line(strengths, largest, f"largest on [0, {s.times[-1]:g}]", marks="points"),
-        Line(strengths, largest[-1] * strengths / strengths[-1], "slope 1", "theory", "dashed"),
+        Line(strengths, largest[-1] * strengths / strengths[-1], "slope 1", "theory"),
     ]
     rows = [
         Line(
@@ -181,7 +181,7 @@ def prop1_figure(e):
     ]
     left = Panel(slopes, STRENGTH, Axis(r"distance of $w^\lambda$ to $w^{GF}$", "log"), legend="upper left")
     right = Panel(rows, Axis("time $t$", "log"), Axis(r"distance$\,/\,\lambda$", "log"), legend="upper left")
-    return Figure([[left, right]], height=2.5)
+    return Figure([[left, right]])
 
 
 def distance_of(e, name):
@@ -275,8 +275,8 @@ def junction_figure(e):
     s, strengths = e.settings, np.array(e.settings.strengths)
     marks = [
         Rule(-np.log(s.shown_strength), r"$-\ln\lambda$"),
-        Rule(s.shown_strength**-0.5, r"$\lambda^{-1/2}$", marks="dashdot"),
-        Rule(1 / s.shown_strength, r"$1/\lambda$", marks="dotted"),
+        Rule(s.shown_strength**-0.5, r"$\lambda^{-1/2}$"),
+        Rule(1 / s.shown_strength, r"$1/\lambda$"),
     ]
     kinds = [
         (LOGARITHM, "o", r"$t = -\ln\lambda$", -strengths * np.log(strengths), r"$\propto -\lambda\ln\lambda$"),
@@ -286,11 +286,11 @@ def junction_figure(e):
     for place, (kind, symbol, label, guide, name) in enumerate(kinds):
         found, role, second = np.array(distances(e, kind)), f"cycle {place}", min(2, len(strengths))
         slopes.append(Line(strengths, found, label, role, "points", symbol=symbol))
-        slopes.append(Line(strengths, guide * found[-second] / guide[-second], name, role, "dashed"))
+        slopes.append(Line(strengths, guide * found[-second] / guide[-second], name, role, "theory"))
     far, curve = (
         Axis(r"relative distance to $\Phi(w_0)$", "log"),
-        Line(s.shown_times, passage(e), marks="linked", size=2.5),
+        Line(s.shown_times, passage(e), name="flow", marks="linked", size=2.5),
     )
     title = rf"$\lambda = {s.shown_strength:g}$"
     left = Panel([curve, *marks], Axis("time $t$", "log"), far, title=title, legend="lower left")
-    return Figure([[left, Panel(slopes, STRENGTH, far, legend="lower right")]], height=2.5)
+    return Figure([[left, Panel(slopes, STRENGTH, far, legend="lower right")]])

@@ -88,14 +88,19 @@ def full_width_figure(e):
     oracle = e.cached(lb.oracles.min_nuclear_norm, e.problem(FLOW))
     norms = [
         Line(run["time"], run["l2_norm"] ** 2, "flow", "norm"),
-        Line(e[WITHOUT]["time"], e[WITHOUT]["l2_norm"] ** 2, r"$\lambda = 0$", "norm", "dashed"),
-        Rule(2 * oracle.value, r"smallest that fits: $2\,|M|_*$", marks="dotted", across="y"),
+        Line(e[WITHOUT]["time"], e[WITHOUT]["l2_norm"] ** 2, r"$\lambda = 0$", "norm", "beside"),
+        Rule(2 * oracle.value, r"smallest that fits: $2\,|M|_*$", across="y"),
         slow_scale(s),
+        *panels.milestones(run),
     ]
     values = [
-        panels.curve(run, "singular_values", role=f"cycle {index % 6}", part=index)
+        panels.curve(run, "singular_values", role=f"cycle {index % 6}", name=f"singular value {index + 1}", part=index)
         for index in range(run["singular_values"].shape[1])
     ]
-    left = Panel(norms, clock(s), Axis(r"$|w|^2 = |U|^2 + |V|^2$", low=0), legend=(0.02, 0.3))
-    right = Panel([*values, slow_scale(s)], clock(s), Axis(r"singular values $\sigma_i(UV^\top)$", "log", low=1e-6))
-    return Figure([[left, right]], height=2.5)
+    left = Panel(norms, clock(s), Axis(r"$|w|^2 = |U|^2 + |V|^2$", low=0))
+    right = Panel(
+        [*values, slow_scale(s), *panels.milestones(run)],
+        clock(s),
+        Axis(r"singular values $\sigma_i(UV^\top)$", "log", low=1e-6),
+    )
+    return Figure([[left, right]])

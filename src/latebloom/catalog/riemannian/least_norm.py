@@ -288,13 +288,16 @@ def double_limit_without_strictness(e):
 @prop4.figure
 def prop4_figure(e):
     residuals = [Line(*along(e, f"{COMPLETION}: {FLOW.format(strength)}")[:2], **look) for strength, look in shaded(e)]
-    limit = Line(*along(e, f"{COMPLETION}: {SLOW}")[:2], r"slow flow, $\lambda \to 0$", "theory", "dashed")
+    limit = Line(*along(e, f"{COMPLETION}: {SLOW}")[:2], r"slow flow, $\lambda \to 0$", "theory")
     found = []
     for kind, role, symbol in ((TOY, "cycle 0", "o"), (COMPLETION, "cycle 1", "s")):
         values = ends(e, kind)
-        found += [Line(e.settings.strengths, values, kind, role, "points", symbol=symbol), slope_one(e, values)]
+        found += [
+            Line(e.settings.strengths, values, kind, role, "points", symbol=symbol),
+            slope_one(e, values, "slope 1", name=f"{kind}, slope 1"),
+        ]
     kkt = Axis(r"KKT residual $|P w| / |w|$", "log")
     left = Panel([*residuals, limit], SLOW_TIME, kkt, title=COMPLETION, legend="lower left")
     apart = Axis("distance between the ends of\nflow and slow flow", "log")
-    right = Panel(found, STRENGTH, apart, legend="upper left", legend_title="dashed: slope 1")
-    return Figure([[left, right]], height=2.5)
+    right = Panel(found, STRENGTH, apart, legend="upper left")
+    return Figure([[left, right]])

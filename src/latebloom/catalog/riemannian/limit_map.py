@@ -392,7 +392,7 @@ def limit_figure(e):
         line = Line(table["projection"].ravel(), table["derivative"].ravel(), marks="points", symbol="o", **look)
         derivative.append(line)
     ends = [-1.0, 1.0]
-    derivative.append(Line(ends, ends, r"$D\Phi = P$", "theory", "dashed"))
+    derivative.append(Line(ends, ends, r"$D\Phi = P$", "theory"))
     left = Panel(
         derivative, Axis(r"$P_{\ker\nabla^2 F}\,v$"), Axis(r"differences of $\Phi$ along $v$"), legend="upper left"
     )
@@ -400,4 +400,4 @@ def limit_figure(e):
         curvature, Axis(r"slow time $s = \lambda t$", "log"), Axis("smallest non-zero curvature of $F$", "log"),
         legend="lower left",
     )  # fmt: skip
-    return Figure([[left, right]], height=2.6)
+    return Figure([[left, right]])

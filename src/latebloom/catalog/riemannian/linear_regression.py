@@ -147,9 +147,11 @@ def regression_figure(e):
     goals = (nearest(e), "train", r"to $\Phi(w_0)$"), (least_norm(e), "test", r"to the least norm $X^+y$")
     paths = [
         *(Line(time, np.linalg.norm(run["components"] - goal, axis=1), label, role) for goal, role, label in goals),
-        Line(time, np.linalg.norm(exact - goals[0][0], axis=1), "closed form", "theory", "dashed"),
-        Line(time, np.linalg.norm(exact - goals[1][0], axis=1), "", "theory", "dashed"),
-        slow_scale(s, role="grey", tag=False),
+        *(
+            Line(time, np.linalg.norm(exact - goal, axis=1), "closed form", "theory", name=f"closed form {label}")
+            for goal, _, label in goals
+        ),
+        slow_scale(s),
     ]
     found = [
         Line(time, gaps(e, STATED, 1.0), r"$F = |Xw - y|^2$, printed rate $\sigma^2$", "test"),
@@ -158,4 +160,4 @@ def regression_figure(e):
     ]
     left = Panel(paths, clock(s), Axis("distance of the flow", "log"), legend="lower left")
     right = Panel(found, clock(s), Axis("distance to the closed form", "log", 1e-11, 1e3), legend="upper left")
-    return Figure([[left, right]], height=2.5)
+    return Figure([[left, right]])

@@ -44,20 +44,35 @@ def clock(s, low=1e-2):
     return Axis("time $t$", "log", low, s.time)
 
 
-def slow_scale(s, **look):
+def slow_scale(s):
     """The time 1/λ."""
-    return Rule(1 / s.weight_decay, r"$1/\lambda$", **{"marks": "dotted", "tag": True} | look)
+    return Rule(1 / s.weight_decay, r"$1/\lambda$")
 
 
-def errors_and_norm(e, weights, **limits):
-    """Both errors, the test error without weight decay, and the squared norm over its start."""
+def errors_over_time(e, **limits):
+    """Both errors, the test error without weight decay, t1, t2 and 1/λ."""
     run = e[FLOW]
     traces = [
         panels.curve(run, "train_error", "train error", "train"),
         panels.curve(run, "test_error", "test error", "test"),
-        panels.curve(e[WITHOUT], "test_error", r"test, $\lambda = 0$", "test", "dashed"),
-        Line(run["time"], run["l2_norm"] ** 2 / run["l2_norm"][0] ** 2, f"$|{weights}|^2 / |{weights}_0|^2$", "norm"),
+        panels.curve(e[WITHOUT], "test_error", r"test, $\lambda = 0$", "test", "beside"),
+        *panels.thresholds(run),
+        *panels.milestones(run),
         slow_scale(e.settings),
     ]
-    vertical = Axis("relative error, relative norm", "log", **limits)
-    return Panel(traces, clock(e.settings), vertical, legend="lower left")
+    return Panel(traces, clock(e.settings), Axis("relative error", "log", **limits), legend="lower left")
+
+
+def norm_over_time(e, weights, least):
+    """The squared norm over its start, with the least that fits as a level."""
+    run = e[FLOW]
+    start = run["l2_norm"][0] ** 2
+    traces = [
+        Line(run["time"], run["l2_norm"] ** 2 / start, "flow", "norm"),
+        Line(e[WITHOUT]["time"], e[WITHOUT]["l2_norm"] ** 2 / start, r"$\lambda = 0$", "norm", "beside"),
+        *([Rule(least / start, "smallest that fits", across="y")] if least is not None else []),
+        *panels.milestones(run),
+        slow_scale(e.settings),
+    ]
+    name = f"$|{weights}|^2 / |{weights}_0|^2$"
+    return Panel(traces, clock(e.settings), Axis(name, "log"), legend="lower left")

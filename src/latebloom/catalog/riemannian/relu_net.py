@@ -201,11 +201,11 @@ def fig3_figure(e):
         *panels.milestones(run),
     ]
     decay = run["l2_norm"][0] * np.exp(-run["slow_time"])
-    bare = Line(run["time"], decay, r"$e^{-\lambda t}\,|w_0|_2$", "theory", "dashed")
+    bare = Line(run["time"], decay, r"$e^{-\lambda t}\,|w_0|_2$", "theory", fits=False)
     learning = [
         replace(panels.errors(run, test="test error", legend="lower left"), y=Axis("relative error", "log", low=2e-3)),
         panels.norm(run, "l2_norm", "norm $|w|_2$", bare, legend="lower left"),
-        Panel(kinks, clock(e.settings), Axis("kinks in $[-2, 2]$"), legend=(0.25, 0.25)),
+        Panel(kinks, clock(e.settings), Axis("kinks in $[-2, 2]$")),
     ]
     target = lambda x: np.asarray(problem.predict(problem.teacher, x))  # noqa: E731
-    return network_figure(e, run, learning, RELU_GRID, target, start=1e-2, low=-3, tag=False)
+    return network_figure(e, run, learning, RELU_GRID, target, start=1e-2, low=-3)

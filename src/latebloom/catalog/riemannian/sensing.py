@@ -18,8 +18,9 @@ from latebloom.catalog.riemannian.phases import (
     WITHOUT,
     DecaySettings,
     clock,
-    errors_and_norm,
+    errors_over_time,
     half_fall,
+    norm_over_time,
     slow_scale,
 )
 from latebloom.core.fields import count, number
@@ -176,5 +177,7 @@ def weight_decay_is_needed(e):
 def sensing_figure(e):
     s, truth = e.settings, np.linalg.svd(np.asarray(e.problem(FLOW).truth), compute_uv=False)
     vertical = Axis(r"singular values $\sigma_i(WW^\top)$", "log", 1e-6, 100)
-    values = panels.singular_values(e[FLOW], truth, slow_scale(s), marked=False, axis=clock(s))
-    return Figure([[errors_and_norm(e, "W", low=5e-6), replace(values, y=vertical)]], height=2.6)
+    values = panels.singular_values(e[FLOW], truth, slow_scale(s), axis=clock(s))
+    return Figure(
+        [[errors_over_time(e, low=5e-6), norm_over_time(e, "W", float(truth.sum())), replace(values, y=vertical)]]
+    )

@@ -202,10 +202,10 @@ def shaded(e):
     ]
 
 
-def slope_one(e, values, label=""):
+def slope_one(e, values, label="", **look):
     """A line of slope 1 through the last of what there is for every λ."""
     strengths = np.array(e.settings.strengths)
-    return Line(strengths, values[-1] * strengths / strengths[-1], label, "theory", "dashed")
+    return Line(strengths, values[-1] * strengths / strengths[-1], label, "theory", **look)
 
 
 @prop2.figure
@@ -221,5 +221,5 @@ def prop2_figure(e):
     ]
     apart = Axis(r"distance of $w^\lambda(s/\lambda)$ to $w^\circ(s)$", "log", low=0.1 * curves[-1].y.min())
     over = Axis(f"largest distance on [{s.from_slow_time:g}, {s.slow_time:g}]", "log")
-    left = Panel(curves, SLOW_TIME, apart, legend="lower right", legend_columns=2)
-    return Figure([[left, Panel(ends, STRENGTH, over, legend=(0.3, 0.78))]], height=2.5)
+    left = Panel(curves, SLOW_TIME, apart, legend="lower right")
+    return Figure([[left, Panel(ends, STRENGTH, over)]])

@@ -130,7 +130,7 @@ def smooth_figure(e):
     }
     time = [
         Line(*apart(e, name, strength, since=s.from_slow_time), role=look["role"], opacity=1 - 0.3 * place,
-             label=look["label"] if place == 0 else "")
+             label=look["label"] if place == 0 else "", name=f"{name}, λ = {strength:g}")
         for name, look in looks.items()
         for place, strength in enumerate(s.strengths)
     ]  # fmt: skip
@@ -138,8 +138,9 @@ def smooth_figure(e):
     for name, look in looks.items():
         found = np.array([apart(e, name, x, since=s.from_slow_time)[1].max() for x in s.strengths])
         largest.append(Line(strengths, found, marks="points", symbol="o", **look))
-        largest.append(Line(strengths, found[-1] * strengths / strengths[-1], "", "theory", "dashed"))
+        law = found[-1] * strengths / strengths[-1]
+        largest.append(Line(strengths, law, "slope 1", "theory", name=f"{name}, slope 1"))
     clock, far = Axis(r"slow time $s = \lambda t$", "log"), "distance of flow and slow flow"
-    left = Panel(time, clock, Axis(far, "log"), legend="lower left")
-    right = Panel(largest, STRENGTH, Axis(f"largest {far}", "log"), legend="upper left", legend_title="dashed: slope 1")
-    return Figure([[left, right]], height=2.6)
+    left = Panel(time, clock, Axis(far, "log"), legend_title="paler: smaller λ")
+    right = Panel(largest, STRENGTH, Axis(f"largest {far}", "log"), legend="upper left")
+    return Figure([[left, right]])

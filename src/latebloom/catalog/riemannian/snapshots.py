@@ -23,7 +23,7 @@ def title_of(run, row, time):
 
 
 KEY = (
-    Line([], [], "teacher", "cycle 5", "dotted", width=1.4),
+    Line([], [], "teacher", "grey", "level", width=1.4),
     Line([], [], "network", "test", width=1.1),
     Line([], [], "samples", "theory", "points", symbol="x"),
 )
@@ -37,11 +37,10 @@ def snapshot(run, time, grid, target, points, vertical):
     return Panel(traces, Axis("$x$"), vertical, title=title_of(run, row, time), legend=None)
 
 
-def network_figure(e, run, learning, grid, target, *, start, low, tag):
+def network_figure(e, run, learning, grid, target, *, start, low):
     """Panels over time with 1/λ marked, above the function at some times."""
     s, points = e.settings, np.asarray(e.problem().points)
-    scale = slow_scale(s, role="grey", marks="dashed", width=0.8, tag=tag)
-    above = [replace(panel, traces=[*panel.traces, scale], x=clock(s, start)) for panel in learning]
+    above = [replace(panel, traces=[*panel.traces, slow_scale(s)], x=clock(s, start)) for panel in learning]
     vertical = Axis("$f_w(x)$", low=low, high=5)
     below = [snapshot(run, time, grid, target, points, vertical) for time in s.snapshots]
-    return Figure(panels.in_rows([*above, *below], 3), height=2.1, key=KEY)
+    return Figure(panels.in_rows([*above, *below], 3), key=KEY)

@@ -113,7 +113,7 @@ fig1.claim(at_most(RECOVERED), AT_THE_END, text="The end is the planted matrix."
 )
 
 
-def phases(s, *, named):
+def phases(s):
     """The fast phase, the drift and the small norm as bands, with the times between them; named above the panel."""
     junction, slow = -np.log(s.weight_decay), 1 / s.weight_decay
     bands = [
@@ -121,14 +121,10 @@ def phases(s, *, named):
         (junction, min(slow, s.time), "slow drift", "cycle 4"),
         (slow, s.time, "small norm", "cycle 4"),
     ]
-    between = [(junction, r"$-\ln\lambda$", "dashed"), (slow, r"$1/\lambda$", "dotted")]
+    between = [(junction, r"$-\ln\lambda$"), (slow, r"$1/\lambda$")]
     return [
-        *(
-            Rule(low, name if named else "", role, to=high, tag=named, opacity=0.1)
-            for low, high, name, role in bands
-            if low < high
-        ),
-        *(Rule(time, name if named else "", marks=marks, tag=named) for time, name, marks in between),
+        *(Rule(low, name, role, to=high, opacity=0.1) for low, high, name, role in bands if low < high),
+        *(Rule(time, name) for time, name in between),
     ]
 
 
@@ -136,18 +132,21 @@ def phases(s, *, named):
 def fig1_figure(e):
     s, run, bare = e.settings, e[FLOW], e[WITHOUT]
     errors = [
-        *phases(s, named=True),
+        *phases(s),
         panels.curve(run, "train_error", "train error", "train", width=1.8),
         panels.curve(run, "test_error", "test error", "test", width=1.8),
-        panels.curve(bare, "test_error", r"test, $\lambda = 0$", "test", "dashed"),
+        panels.curve(bare, "test_error", r"test, $\lambda = 0$", "test", "beside"),
+        *panels.thresholds(run),
+        *panels.milestones(run),
     ]
     norms = [
-        *phases(s, named=False),
+        *phases(s),
         Line(run["time"], run["l2_norm"] ** 2, "flow", "norm", width=1.8),
-        Line(bare["time"], bare["l2_norm"] ** 2, r"$\lambda = 0$", "norm", "dashed"),
-        Rule(2 * oracle(e).value, r"smallest that fits: $2\,|M|_*$", marks="dotted", across="y"),
+        Line(bare["time"], bare["l2_norm"] ** 2, r"$\lambda = 0$", "norm", "beside"),
+        Rule(2 * oracle(e).value, r"smallest that fits: $2\,|M|_*$", across="y"),
+        *panels.milestones(run),
     ]
     top = 1.25 * float(bare["l2_norm"].max()) ** 2
     above = Panel(errors, clock(s), Axis("relative error", "log", 5e-5, 6), legend="lower left")
     below = Panel(norms, clock(s), Axis(r"$|w|^2 = |U|^2 + |V|^2$", low=0, high=top), legend="upper right")
-    return Figure([[above], [below]], height=1.9)
+    return Figure([[above], [below]])
