@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from latebloom.core import record
 from latebloom.core.functions import digest
 
+assert record.Record  # what chooses double precision
 START = jnp.linspace(-1.0, 1.0, 5)
 
 
