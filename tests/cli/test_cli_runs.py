@@ -86,3 +86,36 @@ def test_doctor_is_healthy(latebloom):
     assert answer.code == 0
     assert answer.json["healthy"] is True
     assert answer.json["machine"]["precision"] == "float64"
+
+
+def test_an_interrupted_run_is_resumed_by_its_id(latebloom, tmp_path, monkeypatch):
+    import os
+    import signal
+
+    from latebloom.engine.keeping import Keeper
+
+    words = ("run", "sparse_recovery[dimension=20,sparsity=2,measurements=12]", "--steps", 4_000)
+    advanced = Keeper.advanced
+
+    def interrupted(self, batch):
+        advanced(self, batch)
+        monkeypatch.setattr(Keeper, "advanced", advanced)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Keeper, "advanced", interrupted)
+    stopped = latebloom(*words)
+    assert stopped.code == 130
+    assert "1 kept as partial; the same command goes on from there" in stopped.err
+    (left,) = latebloom("runs", "list", "--json").json
+    answer = latebloom("runs", "resume", left["id"][:8], "--json")
+    assert (answer.code, answer.json["outcome"]) == (0, "finished")
+    assert "goes on from step" in answer.err
+    (finished,) = latebloom("runs", "list", "--json").json
+    assert finished["state"] == "finished"
+    again = latebloom("runs", "resume", finished["id"])
+    assert (again.code, "is finished: for more steps, give" in again.err) == (2, True)
+    before = (tmp_path / "store" / "runs" / finished["id"] / "summary.json").read_text()
+    assert latebloom(*words).code == 0
+    assert (tmp_path / "store" / "runs" / finished["id"] / "summary.json").read_text() == before
+    assert latebloom(*words, "--fresh").code == 0
+    assert (tmp_path / "store" / "runs" / finished["id"] / "summary.json").read_text() != before

@@ -43,10 +43,10 @@ class LeastSquares(AbstractLeastSquares):
 
     `train_error` is `|r(w)| / |r(w0)|`, relative to the start (absolute if that is zero); `test` is any scalar
     function that falls when the model generalises. Functions are compared by identity:
-    reuse the same function object, and nothing is compiled twice. A `name` stands for the functions in the store, so
-    that another process finds the run: give another name to other functions. With `precision="float32"` the parameters
-    and all arithmetic on them are in single precision: twice as fast for large networks, and enough for tolerances
-    above 1e-3.
+    reuse the same function object, and nothing is compiled twice. In a store functions are known by what they compute
+    (their traced program and its constants), or by a `name`: give another name to other functions. With
+    `precision="float32"` the parameters and all arithmetic on them are in single precision: twice as fast for large
+    networks, and enough for tolerances above 1e-3.
 
     >>> import jax.numpy as jnp, latebloom as lb
     >>> mine = lb.problems.LeastSquares(lambda w: jnp.array([w.sum() - 2.0]), jnp.array([-1.0, 1.0]),
