@@ -18,12 +18,12 @@ from typing import Any
 
 from latebloom.store.errors import NewerError
 from latebloom.store.formats import read_json, write_json
-from latebloom.store.layout import OWNER, STREAM
+from latebloom.store.layout import OWNER, STATE, STREAM, USELESS
 
 CHECKSUMS = "checksums.json"
 FORMAT = 1  # raised when a run is written that an older version would misread; a field more is no reason
-# What is about to go when a run is published, or may be taken by another process that goes on with it.
-_PASSING = {CHECKSUMS, OWNER, STREAM, "state.npz", "useless-state.npz"}
+# What is not there, or may go, once a run is published: whoever goes on with a run takes its state, which has its own.
+_PASSING = {CHECKSUMS, OWNER, STREAM, STATE, USELESS}
 
 
 def seal(folder: Path) -> None:

@@ -23,6 +23,8 @@ SUMMARY = "summary.json"
 RECORDS = "records.parquet"
 STREAM = "records.arrows"
 ARRAYS = "arrays.npz"
+STATE = "state.npz"
+USELESS = "useless-state.npz"  # a state that could not be used
 OWNER = "owner.json"
 
 State = Literal["finished", "partial", "live", "abandoned"]
