@@ -16,7 +16,7 @@ import pytest
 
 import latebloom as lb
 from latebloom.errors import LatebloomError, LatebloomWarning
-from latebloom.store import NewerError, Store
+from latebloom.store import NewerError
 from latebloom.store import checksums as checksums_module
 
 PROBLEM = lb.problems.SparseRecovery(dimension=10, sparsity=1, measurements=5)
@@ -239,7 +239,8 @@ def test_a_run_that_only_a_newer_version_can_read_is_left_alone(made, copied, la
 
 def test_what_was_moved_aside_is_told_and_can_be_deleted(copied, latebloom):
     cut(copied / "runs" / JOB.key / "summary.json")
-    Store(copied).health()
+    doctor = latebloom("doctor", "--store", copied, "--json")
+    assert (doctor.code, doctor.json["store"]["damaged"], doctor.json["healthy"]) == (1, 1, False)
     assert latebloom("runs", "list", "--store", copied).code == 0
     told = latebloom("runs", "check", "--store", copied)
     assert told.code == 1
