@@ -28,7 +28,7 @@ import numpy as np
 from latebloom.core import fields
 from latebloom.core.arrays import to_jax
 from latebloom.core.reading import items, read_value, split
-from latebloom.errors import CapabilityError, InputError, unknown_name
+from latebloom.errors import CapabilityError, InputError, check_arguments, unknown_name
 
 if TYPE_CHECKING:
     from equinox._module._module import _ModuleMeta as ModuleMeta
@@ -59,10 +59,7 @@ class Record(eqx.Module, metaclass=RecordMeta):
     # `Sum(a, b)`, and equinox warns of every class of a user that still has an __init__.
     def __init__(self, *args: Any, **kwargs: Any):
         declared = {fields.given_name(field): field for field in fields.parameters(type(self))}
-        try:
-            given = fields.signature(type(self)).bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}: {error}") from None
+        given = check_arguments(type(self).__name__, fields.signature(type(self)), args, kwargs)
         given.apply_defaults()
         for name, value in given.arguments.items():
             setattr(self, declared[name].name, _jax(fields.checked(declared[name], value)))

@@ -27,6 +27,7 @@ from latebloom.engine.job import (
 from latebloom.engine.record_times import PER_DECADE
 from latebloom.engine.shard import shards
 from latebloom.engine.storage import run
+from latebloom.errors import says_what_it_takes
 from latebloom.methods import TABLE, AbstractMethod
 from latebloom.penalties import AbstractPenalty
 from latebloom.probes import AbstractProbe, TestError, TrainError
@@ -101,6 +102,7 @@ class TrainJob(AbstractJob):
         )
 
 
+@says_what_it_takes
 def train(
     problem: AbstractProblem,
     method: AbstractMethod,
