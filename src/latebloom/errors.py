@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class LatebloomError(Exception):
@@ -17,6 +22,10 @@ class InputError(LatebloomError, ValueError):
 
 class UnknownNameError(InputError):
     """A name that is not in the table it was looked up in."""
+
+
+class ArgumentError(InputError, TypeError):
+    """A call with an argument that there is none of, or without one that is needed."""
 
 
 class CapabilityError(LatebloomError, TypeError):
@@ -37,6 +46,74 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.3)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}")
+
+
+# Arguments that belong to a part of a run, and are often given to the run itself.
+ELSEWHERE = {
+    "learning_rate": "it belongs to a method, e.g. GradientDescent(learning_rate=0.1)",
+    "lr": "write learning_rate, which belongs to a method, e.g. GradientDescent(learning_rate=0.1)",
+    "strength": "it belongs to a penalty, e.g. L1(strength=1e-5)",
+    "seed": "it belongs to a problem, e.g. SparseRecovery(seed=1)",
+    "epochs": "give steps=…, the number of steps",
+    "optimizer": "give a method, e.g. GradientDescent(0.1)",
+}
+
+
+def unknown_argument(who: str, name: str, known: Iterable[str]) -> ArgumentError:
+    """The error for an argument that a function or a constructor does not have, with the closest that it has.
+
+    >>> print(unknown_argument("train", "step", ["problem", "method", "steps"]))
+    train has no argument 'step': did you mean 'steps'? It has: problem, method, steps
+    >>> print(unknown_argument("train", "lr", ["problem", "method", "steps"]))
+    train has no argument 'lr': write learning_rate, which belongs to a method, e.g. GradientDescent(learning_rate=0.1)
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, [*known, *ELSEWHERE], n=1, cutoff=0.6)
+    if close and close[0] not in known:
+        return ArgumentError(f"{who} has no argument {name!r}: {ELSEWHERE[close[0]]}")
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return ArgumentError(f"{who} has no argument {name!r}: {hint}It has: {', '.join(known)}")
+
+
+def check_arguments(
+    who: str, signature: inspect.Signature, args: Sequence[Any], named: Mapping[str, Any]
+) -> inspect.BoundArguments:
+    """The arguments of a call by their names, or an error that says what to type."""
+    kinds = {key: parameter.kind for key, parameter in signature.parameters.items()}
+    if inspect.Parameter.VAR_KEYWORD not in kinds.values():
+        for key in named:
+            if key not in kinds:
+                raise unknown_argument(who, key, kinds)
+    try:
+        return signature.bind(*args, **named)
+    except TypeError as error:
+        by_place = [key for key, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        if "too many positional" in str(error):
+            named_only = [key for key, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
+            rest = f"; by name: {', '.join(f'{key}=…' for key in named_only)}" if named_only else ""
+            values = "1 value" if len(by_place) == 1 else f"{len(by_place)} values"
+            taken = f"{who} takes {values} by place, not {len(args)}"
+            raise ArgumentError(f"{taken}: write {who}({', '.join(by_place)}){rest}") from None
+        raise ArgumentError(f"{who}: {error}; write {who}({', '.join(_needed(signature))})") from None
+
+
+def _needed(signature: inspect.Signature) -> list[str]:
+    """What a call must have, as one would type it."""
+    single = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    told = [one for one in signature.parameters.values() if one.kind in single]
+    return [f"{one.name}=…" for one in told if one.default is one.empty]
+
+
+def says_what_it_takes(function: F) -> F:
+    """A function whose unknown arguments are refused with the closest that it has."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        check_arguments(function.__name__, signature, args, named)
+        return function(*args, **named)
+
+    return checked  # type: ignore[return-value]
 
 
 def check_number(

@@ -102,14 +102,14 @@ def test_what_is_derived_cannot_be_given():
     for record in ONE_OF_EACH.values():
         derived = [f.name for f in dataclasses.fields(record) if f.metadata.get("derived")]
         assert not set(derived) & set(inspect.signature(type(record)).parameters)
-    with pytest.raises(TypeError, match="SparseRecovery: got an unexpected keyword argument 'design'"):
+    with pytest.raises(TypeError, match="SparseRecovery has no argument 'design'"):
         lb.problems.SparseRecovery(design=np.eye(3))
 
 
 def test_what_is_missing_is_named():
     with pytest.raises(TypeError, match="L1: missing a required argument: 'strength'"):
         lb.L1()  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="L1: too many positional arguments"):
+    with pytest.raises(TypeError, match="L1 takes 1 value by place, not 2"):
         lb.L1(0.1, 0.2)  # type: ignore[call-arg]
 
 

@@ -28,7 +28,10 @@ REFUSED = [
         for kind in (lb.L1, lb.L2, lb.L2Norm, lb.Lp, lb.NuclearNorm)
         for strength, words in STRENGTHS.items()
     ),
-    *((lb.Lp, (0.1, p), "is not allowed: p must be finite and above 0 and below 1") for p in (0, 1, -0.5, 2, NAN)),
+    *(
+        (lb.Lp, {"strength": 0.1, "p": p}, "is not allowed: p must be finite and above 0 and below 1")
+        for p in (0, 1, -0.5, 2, NAN)
+    ),
     (lb.OnParts, lb.L1(0.1), "at least one part: OnParts(L1(1e-5), 'embedding')"),
     (
         lb.OnParts(lb.L1(0.1), "embeding").value,

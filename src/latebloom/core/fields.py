@@ -128,10 +128,34 @@ def record_of(base: type, sentence: str, *, default: Any = MISSING, **options: A
 
     def check(_: str, value: Any) -> Any:
         if not isinstance(value, base):
-            raise InputError(sentence.format(value=repr(value), kind=type(value).__name__))
+            raise InputError(sentence.format(value=_told(value), kind=_kind(value)) + _instead(base, value))
         return value
 
     return declare("record", check, default, base=base, **options)
+
+
+def _kind(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def _told(value: Any) -> str:
+    """What was given, in few words."""
+    shape = getattr(value, "shape", None)
+    return repr(value) if shape is None or isinstance(value, type) else f"an array of shape {tuple(shape)}"
+
+
+def _instead(base: type, value: Any) -> str:
+    """What to type where a class, a text or an array was given for a record."""
+    if isinstance(value, type) and issubclass(value, base):
+        needed = [f"{one.name}=…" for one in describe(value) if one.default is MISSING]
+        return f": make one of it, {value.__name__}({', '.join(needed)})"
+    if isinstance(value, str):
+        name = "".join(part.title() for part in value.partition("[")[0].strip().split("_"))
+        example = f", e.g. {name}(…)" if name.isidentifier() else ""
+        return f": the text {value!r} is for the command line; in Python make the record by its class{example}"
+    if hasattr(value, "shape") and not isinstance(value, type):
+        return ": data becomes a problem by LinearRegression(design, targets) or LeastSquares(residuals, init)"
+    return ""
 
 
 def own(check: Check | None = None, *, default: Any = MISSING, kind: str = "own", **options: Any) -> Any:

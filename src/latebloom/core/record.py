@@ -29,7 +29,7 @@ from latebloom.core import fields
 from latebloom.core.arrays import to_jax
 from latebloom.core.compile_cache import keep_programs
 from latebloom.core.reading import items, read_value, split
-from latebloom.errors import CapabilityError, InputError, unknown_name
+from latebloom.errors import CapabilityError, InputError, check_arguments, unknown_name
 
 if TYPE_CHECKING:
     from equinox._module._module import _ModuleMeta as ModuleMeta
@@ -73,10 +73,7 @@ class Record(eqx.Module, metaclass=RecordMeta):
         if type(self).derive is not Record.derive:  # computing begins here: the others are made on import, too
             keep_programs()
         declared = {fields.given_name(field): field for field in fields.parameters(type(self))}
-        try:
-            given = fields.signature(type(self)).bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}: {error}") from None
+        given = check_arguments(type(self).__name__, fields.signature(type(self)), args, kwargs)
         given.apply_defaults()
         for name, value in given.arguments.items():
             setattr(self, declared[name].name, _jax(fields.checked(declared[name], value)))

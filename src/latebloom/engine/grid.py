@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from latebloom.engine.job import AbstractJob
-from latebloom.errors import InputError
+from latebloom.errors import InputError, says_what_it_takes
 
 J = TypeVar("J", bound=AbstractJob)
 
@@ -57,6 +57,7 @@ class Grid(Mapping[str, J], Generic[J]):
         return len(self._jobs)
 
 
+@says_what_it_takes
 def grid(job: J, axes: Mapping[str, Sequence[Any]]) -> Grid[J]:
     """The job once for every combination of values, by a name that tells them apart: `learning_rate=0.1, seed=0`.
 

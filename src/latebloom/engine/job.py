@@ -6,7 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ from latebloom.core.precision import precision
 from latebloom.core.record import Record, own_function, parse
 from latebloom.engine.milestones import Watch
 from latebloom.engine.run import CLOCKS
-from latebloom.errors import InputError, check_choice, check_number, unknown_name
+from latebloom.errors import InputError, check_choice, check_number, unknown_argument, unknown_name
 from latebloom.penalties import L2, AbstractPenalty
 from latebloom.penalties import TABLE as PENALTIES
 from latebloom.probes import ALWAYS, AbstractProbe
@@ -55,6 +55,13 @@ class AbstractJob(ABC):
     generalised_at: float
     probes: Sequence[AbstractProbe]
     records_per_decade: Any
+
+    def __new__(cls, *args: Any, **named: Any) -> Self:
+        known = [field.name for field in fields(cls)] if is_dataclass(cls) else list(named)
+        for name in named:
+            if name not in known:
+                raise unknown_argument(cls.__name__, name, known)
+        return super().__new__(cls)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -84,6 +84,7 @@ def hessian_products(lanes: Any, params: Params, directions: Params) -> Params:
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # on its way out of all numbers a run has no curvature: NaN
 def step_times_curvature(move: Move, params: Params, exact: Move | None = None) -> np.ndarray:
     """`learning_rate · λ_max` lane by lane: the largest Ritz value of Lanczos from the step that comes next.
 

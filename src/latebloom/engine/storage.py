@@ -14,7 +14,7 @@ from latebloom.engine.outcome import Ending
 from latebloom.engine.run import Run
 from latebloom.engine.salvage import salvaged
 from latebloom.engine.scheduler import schedule
-from latebloom.errors import InputError, LatebloomError
+from latebloom.errors import InputError, LatebloomError, says_what_it_takes
 from latebloom.store import Store, StoredRun
 
 Place = Store | str | PathLike[str] | bool | None
@@ -31,6 +31,7 @@ def run(
 def run(
     jobs: Sequence[AbstractJob], *, store: Place = ..., workers: int | None = ..., progress: bool | None = ...
 ) -> list[Run]: ...
+@says_what_it_takes
 def run(jobs: Any, *, store: Place = None, workers: int | None = None, progress: bool | None = None) -> Any:
     """Runs jobs of any kinds on all cores: a job gives a run, a list a list, a mapping a mapping.
 

@@ -27,6 +27,7 @@ from latebloom.engine.job import (
 from latebloom.engine.record_times import PER_DECADE
 from latebloom.engine.shard import shards
 from latebloom.engine.storage import run
+from latebloom.errors import says_what_it_takes
 from latebloom.methods import TABLE, AbstractMethod
 from latebloom.methods.optax import as_method
 from latebloom.penalties import AbstractPenalty
@@ -103,6 +104,7 @@ class TrainJob(AbstractJob):
         )
 
 
+@says_what_it_takes
 def train(
     problem: AbstractProblem,
     method: AbstractMethod | GradientTransformation,

@@ -26,7 +26,8 @@ class Lp(AbstractPenalty):
 
     example = "lp[strength=1e-5,p=0.5]"
     strength: float = fields.number(least=0, note="β, what the sum is multiplied by")
-    p: float = fields.number(default=0.5, above=0, below=1, note="the power")
+    # By name only: Lp(0.5, 1e-4) would be one of strength 0.5 and power 1e-4.
+    p: float = fields.number(default=0.5, above=0, below=1, kw_only=True, note="the power")
 
     def value(self, params):
         return self.strength * over_leaves(lambda w: jnp.sum(jnp.abs(w) ** self.p), params)

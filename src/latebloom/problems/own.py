@@ -38,6 +38,39 @@ def check_start(what: str, value: Any) -> Params:
     return value
 
 
+TRACED = (
+    "is traced by JAX: use jax.numpy (jnp) instead of NumPy, float() and .item(), and jnp.where(condition, a, b) "
+    "instead of `if`"
+)
+
+
+def try_function(what: str, function: Any, start: Params) -> np.ndarray:
+    """What a function of the user's gives at the start, called twice and traced once: it must be pure JAX."""
+    try:
+        value, again = jnp.asarray(function(start)), jnp.asarray(function(start))
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{what}(init) raises {type(error).__name__} ({reason}): try it by itself on init") from None
+    try:
+        jax.eval_shape(lambda params: jnp.asarray(function(params)), start)  # compiles nothing
+    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
+        raise InputError(f"{what}(params) {TRACED} ({type(error).__name__})") from None
+    # The same operations on the same numbers; 1e-6 is far below what a draw changes.
+    if value.shape != again.shape or not np.allclose(value, again, rtol=1e-6, equal_nan=True):
+        raise InputError(
+            f"{what}(init) differs from call to call: it must depend on the parameters alone; draw random numbers, and "
+            "change what it reads, before the problem is made"
+        )
+    return np.asarray(value)
+
+
+def _check_test(value: np.ndarray) -> None:
+    if value.ndim != 0:
+        raise InputError(f"test(init) must be one number, not of shape {value.shape}: average over the test set")
+    if jnp.iscomplexobj(value) or np.isnan(value):
+        raise InputError(f"test(init) is {value}: it must be a real number that falls when the model generalises")
+
+
 class LeastSquares(AbstractLeastSquares):
     """Half the sum of squares of `residuals(params)`, starting from `init`, judged by `test(params)`.
 
@@ -77,13 +110,15 @@ class LeastSquares(AbstractLeastSquares):
 
     def derive(self):
         start = jax.tree.map(lambda leaf: to_jax(np.asarray(leaf, dtype=self.precision)), self.start)
-        first = np.asarray(self.function(start))
+        first = try_function("residuals", self.function, start)
         if first.ndim != 1 or first.size == 0:
             raise InputError(f"residuals(init) has shape {first.shape}: return a non-empty vector, e.g. with .ravel()")
         if not np.isfinite(first).all():
             raise InputError("residuals(init) has NaN or infinite entries: check the data and the initial parameters")
-        if self.test is not None and np.asarray(self.test(start)).ndim != 0:
-            raise InputError("test(init) must be one number: average over the test set")
+        if not jnp.issubdtype(first.dtype, jnp.floating):
+            raise InputError(f"residuals(init) are of dtype {first.dtype}: they must be real numbers, not rounded")
+        if self.test is not None:
+            _check_test(try_function("test", self.test, start))
         return {"start": start, "start_norm": jnp.linalg.norm(first)}
 
     def init(self) -> Params:

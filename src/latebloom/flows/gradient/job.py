@@ -29,7 +29,7 @@ from latebloom.engine.job import (
 from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.record_times import before_end
 from latebloom.engine.storage import run
-from latebloom.errors import CapabilityError
+from latebloom.errors import CapabilityError, says_what_it_takes
 from latebloom.flows.dual import batch as dual
 from latebloom.flows.gradient.batch import FlowBatch
 from latebloom.flows.gradient.chebyshev import RungeKuttaChebyshev, most_stages
@@ -209,6 +209,7 @@ def ending(job: Any, clock: str, last: float, end: float, progress: Any, *, canc
     return Outcome(Ending.BUDGET, last, f"budget of {job.max_gradients:,} gradients spent at {where}: {advice}")
 
 
+@says_what_it_takes
 def flow(
     problem: AbstractProblem,
     penalty: AbstractPenalty | None = None,

@@ -19,7 +19,7 @@ from latebloom.engine.job import AbstractJob, a_penalty, an_event, more_probes, 
 from latebloom.engine.outcome import Ending, Outcome
 from latebloom.engine.record_times import before_end
 from latebloom.engine.storage import run
-from latebloom.errors import CapabilityError, InputError, check_number
+from latebloom.errors import CapabilityError, InputError, check_number, says_what_it_takes
 from latebloom.flows.gradient.job import broken, ending, span, tolerance
 from latebloom.flows.slow.batch import SlowBatch
 from latebloom.flows.slow.steps import SlowLane
@@ -170,6 +170,7 @@ def _shortest(metric: np.ndarray) -> float | list[float]:
     return float(metric[0]) if (metric == metric[0]).all() else metric.tolist()
 
 
+@says_what_it_takes
 def slow_flow(
     problem: AbstractProblem,
     penalty: AbstractPenalty | None = None,
