@@ -1,7 +1,8 @@
 """The record of the rates: every claim on twenty draws that no bound was chosen on.
 
 `python tests/catalog/test_rates.py ID…` computes entries on the draws 1000 to 1019 and writes `rates.json`; entries are
-tried while they are made on small seeds, so that these are new to every bound. An entry takes twenty times its cost.
+tried while they are made on small seeds, so that these are new to every bound. An entry takes twenty times its cost;
+runs are kept in the user's store, so that families share them and an interrupted record goes on.
 """
 
 from __future__ import annotations
@@ -44,11 +45,12 @@ def write(names: list[str]) -> None:
     """Computes entries on the draws and puts their rates into the record."""
     from latebloom import catalog
     from latebloom.catalog.reproduction import reproduce
+    from latebloom.store import Store
 
-    record = dict(kept())
+    record, store = dict(kept()), Store()
     for number, entry in enumerate(chosen := catalog.select(names), start=1):
         print(f"[{number}/{len(chosen)}] {entry.id} ({len(DRAWS)} times: {entry.cost()})", file=sys.stderr)
-        report = reproduce(entry, seeds=DRAWS)
+        report = reproduce(entry, seeds=DRAWS, store=store)
         rates = {verdict.claim.id: [verdict.held, verdict.of] for verdict in report.verdicts}
         record[entry.id] = {"first": DRAWS[0], "draws": len(DRAWS), "claims": rates}
         ordered = {name: record[name] for name in ENTRIES if name in record}

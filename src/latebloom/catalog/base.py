@@ -7,7 +7,9 @@ well under a second.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
@@ -99,6 +101,16 @@ class Study:
     name: str
     configuration: Mapping[str, Any]
     compute: Callable[[], dict[str, np.ndarray]]
+
+
+@contextmanager
+def any_draw() -> Iterator[None]:
+    """A row of a matrix that is never observed is part of the experiment: no warning."""
+    import latebloom as lb
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
+        yield
 
 
 @lru_cache(maxsize=256)
@@ -245,14 +257,9 @@ class Entry:
 
     def jobs(self, settings: Settings) -> Mapping[str, Any]:
         """The jobs, by name."""
-        import warnings
-
-        import latebloom as lb
-
         if "runs" not in self.parts:
             return {}
-        with warnings.catch_warnings():  # a row that is never observed is part of the experiment
-            warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
+        with any_draw():
             return self.parts["runs"](settings)
 
     def study_list(self, settings: Settings) -> list[Study]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Evidence
+from latebloom.catalog.base import Evidence, any_draw
 
 if TYPE_CHECKING:
     from latebloom.engine.run import Run
@@ -93,7 +92,6 @@ def flat(params: Any) -> np.ndarray:
 
 
 def completion(seed: int, **problem: Any) -> MatrixCompletion:
-    """A planted matrix with some entries observed; a row that is never observed is part of the experiment."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
+    """A planted matrix with some entries observed."""
+    with any_draw():
         return lb.problems.MatrixCompletion(seed=seed, **problem)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Study
+from latebloom.catalog.base import Study, any_draw
 from latebloom.catalog.beyond_l2.draws import CompletionSettings, SparseSettings
 from latebloom.catalog.measures import distance
 from latebloom.core.fields import number, numbers
@@ -70,8 +68,7 @@ def draw_studies(s):
     """Of other draws: which can be recovered; and of the first that can, the slow time of t2 and |â - a*|."""
 
     def drawn(seed):
-        with warnings.catch_warnings():  # a row that is never observed is part of the experiment
-            warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
+        with any_draw():
             return s.but(seed=1000 + OTHERS * s.seed + seed).problem()
 
     def recovered():

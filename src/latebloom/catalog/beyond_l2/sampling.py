@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 import latebloom as lb
-from latebloom.catalog.base import Entry, Settings, Study
+from latebloom.catalog.base import Entry, Settings, Study, any_draw
 from latebloom.catalog.bounds import at_least, at_most, each, holds, near, within
 from latebloom.catalog.controls import Altered
 from latebloom.catalog.measures import log_slope
@@ -89,10 +89,7 @@ def probabilities(truth, expected):
 
 def distance_found(truth, mask):
     """Whether the oracle certifies the truth, and how far its matrix is from it."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lb.problems.UnobservedWarning)
+    with any_draw():
         problem = lb.problems.ObservedEntries(truth.shape, mask, truth[mask], truth=truth)
     answer = lb.oracles.min_nuclear_norm(problem)
     return answer.recovery == "recovered", float(np.linalg.norm(answer.solution - truth))

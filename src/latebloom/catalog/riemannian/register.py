@@ -93,8 +93,7 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     stated(
         "Section 4.2 (Comparison with Lyu et al.)", "The results hold outside the lazy regime and need no large start.",
-        "prop2-smooth/converges-uniformly", "prop2/linear-in-lambda",
-        partly="the starts are of order one; how far the tangent kernel moves is not measured",
+        "prop2/outside-the-lazy-regime", "prop2-smooth/converges-uniformly", "prop2/linear-in-lambda",
     ),
     stated(
         "Section 5 (Linear regression)", "The unregularised flow ends at the projection of the start; the slow flow at "

@@ -176,6 +176,17 @@ def start_at_the_limit_map(e):
     return found[-1] / found[0]
 
 
+@prop2.claim(
+    at_least(0.3),
+    "|K/|K| - K0/|K0||, K the tangent kernel at the end of the slow flow and K0 at the start,",
+    source="Section 4.2, comparison with Lyu et al.",
+)
+def outside_the_lazy_regime(e):
+    """The result holds outside the lazy regime: on the way the tangent kernel turns."""
+    drift = lb.probes.KernelDrift().measure(e.problem(SLOW), None, e[SLOW].params)
+    return float(drift)
+
+
 @prop2.claim(at_most(1e-5), "largest train error of the slow flow at a record", source="Section 4.2, Eq. 6")
 def on_the_zero_loss_set(e):
     """The slow dynamics stays on the manifold."""

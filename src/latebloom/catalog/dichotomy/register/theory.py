@@ -202,9 +202,9 @@ REGRESSION = (
     stated(
         "Section 3.3.3",
         "Least nuclear norm recovers the matrix from about d log² d entries.",
+        "thm3.12/d-log-squared-d-entries",
         "fig3/oracle-is-exact",
         "fig3/recovers-where-the-oracle-does",
-        partly="at one number of entries, that of Figure 3",
     ),
     stated(
         "Theorem 3.12",
