@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,8 @@ from latebloom.bench.timing import take_turns
 from latebloom.errors import UnknownNameError
 
 FIELDS = {"benchmark", "what", "ours_seconds", "theirs_seconds", "ratio", "target", "meets", "note"}
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_all_are_selected_by_default_and_each_once():
@@ -76,17 +79,45 @@ def test_contenders_take_turns_after_a_warm_up():
     assert timed["a"].spread >= 1
 
 
-def test_start_up_measures_both_commands():
-    results = start_up.measure(repeats=1)
-    assert [result.what for result in results] == ["latebloom --help", "latebloom list"]
+# Writes what a process sees of those before it: a program, a run.
+TRACES = """
+import os, pathlib
+for name in ("LATEBLOOM_CACHE", "LATEBLOOM_STORE"):
+    folder = pathlib.Path(os.environ[name])
+    print(name, folder.exists(), file=open("seen.txt", "a"))
+    folder.mkdir(exist_ok=True)
+print(open("seen.txt").read(), file=open(os.environ["SEEN"], "w"))
+"""
+
+
+def test_start_up_measures_commands_and_second_processes(monkeypatch, tmp_path):
+    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
+    words = [sys.executable, "-c", TRACES]
+    monkeypatch.setattr(start_up, "waits", lambda: {start_up.ANEW: words})
+    results = start_up.measure(repeats=2)
+    assert [result.what for result in results] == ["latebloom --help", "latebloom list", start_up.ANEW]
     assert all(result.ours_seconds is not None for result in results), [result.note for result in results]
+    assert results[-1].ratio == results[-1].ours_seconds / results[-1].theirs_seconds
+    cache, store = ([line for line in (tmp_path / "seen").read_text().split("\n") if kind in line]
+                    for kind in ("CACHE", "STORE"))  # fmt: skip
+    assert [line.split()[1] for line in cache] == ["False", "True", "True"]
+    assert [line.split()[1] for line in store] == ["False"] * 3, "what is computed anew is not in the store"
+
+
+def test_start_up_waits_for_what_the_documents_show():
+    shown = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("**/*.md"))
+    assert list(start_up.waits()) == list(start_up.SECONDS)
+    for code in (start_up.FLOW, start_up.SLOW_FLOW):
+        assert all(line in shown for line in code.splitlines())
 
 
 def test_start_up_reports_a_command_that_fails(monkeypatch):
-    monkeypatch.setattr(start_up, "command", lambda: [sys.executable, "-c", "import sys; sys.exit('broken')"])
-    result = start_up.measure(repeats=1)[0]
-    assert result.meets is False
-    assert "broken" in result.note
+    broken = [sys.executable, "-c", "import sys; sys.exit('broken')"]
+    monkeypatch.setattr(start_up, "command", lambda: broken)
+    monkeypatch.setattr(start_up, "waits", lambda: {start_up.ANEW: broken})
+    for result in start_up.measure(repeats=1):
+        assert result.meets is False
+        assert "broken" in result.note
 
 
 def test_start_up_without_a_console_script(monkeypatch, tmp_path):

@@ -170,9 +170,9 @@ def _digest(key: str, program: bytes) -> bytes:
 
 def _tag() -> str:
     """The compiler and the processor: code for another one may stop the process with an illegal instruction."""
-    from importlib.metadata import version
+    from jaxlib.version import __version__
 
-    return f"jaxlib-{version('jaxlib')}-{_processor()}"
+    return f"jaxlib-{__version__}-{_processor()}"
 
 
 def _processor() -> str:

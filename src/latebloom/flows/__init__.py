@@ -1,25 +1,8 @@
-"""How the continuous limit is integrated: gradient flow, its stabilised solver, and slow flows, its limits λ → 0."""
+"""How the continuous limit is integrated: gradient flow, its stabilised solver, and slow flows, its limits λ → 0.
 
-from latebloom.flows.dual.form import DualForm
-from latebloom.flows.gradient.chebyshev import RungeKuttaChebyshev
-from latebloom.flows.gradient.job import FlowJob, flow
-from latebloom.flows.paths.l1 import l1_path
-from latebloom.flows.paths.nuclear import nuclear_path
-from latebloom.flows.paths.slow_path import SlowPath
-from latebloom.flows.slow.job import SlowFlowJob, slow_flow
-from latebloom.flows.slow.limit import LimitPoint, limit_map, limit_map_derivative
+The names are those of `__init__.pyi`, each loaded when it is first used: an l1 path does not wait for diffrax.
+"""
 
-__all__ = [
-    "DualForm",
-    "FlowJob",
-    "LimitPoint",
-    "RungeKuttaChebyshev",
-    "SlowFlowJob",
-    "SlowPath",
-    "flow",
-    "l1_path",
-    "limit_map",
-    "limit_map_derivative",
-    "nuclear_path",
-    "slow_flow",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, lstsq
-from scipy.optimize import linprog
 
 from latebloom.core.arrays import check_array
 from latebloom.core.threads import one_core
@@ -249,6 +248,8 @@ def _dual_program(basis: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The ν that maximises `νᵀ values` with `|V ν|_inf <= 1`, by a linear program: one end in a hundred needs it."""
     borders = np.vstack([basis, -basis])
     goal = -values / np.abs(values).max()
+    from scipy.optimize import linprog  # a quarter of a second to load, and rarely asked
+
     found = linprog(goal, A_ub=borders, b_ub=np.ones(len(borders)), bounds=(None, None), method="highs").x
     return np.zeros(len(values)) if found is None else found
 

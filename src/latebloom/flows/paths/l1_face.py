@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
-from scipy.optimize import lsq_linear
 
 REFRESH = 100  # updates of the inverse between two factorisations from scratch, or twice the rank if that is more
 FLAT = 1e-9  # one minus a leverage below which a component cannot be taken out: its residual is rounding
@@ -101,6 +100,8 @@ class Face:
         """The face at a point from scratch, by bounded least squares: where ties make the events go in circles."""
         kernel = np.eye(len(point)) - self.basis @ self.basis.T
         zero, h = point == 0, np.sign(point)
+        from scipy.optimize import lsq_linear  # a quarter of a second to load, and rarely asked
+
         h[zero] = lsq_linear(kernel[:, zero], -kernel @ h, bounds=(-1, 1), method="bvls", tol=1e-14).x
         velocity = -kernel @ h
         leaving = zero & (np.abs(velocity) > LEAVING)
