@@ -44,7 +44,7 @@ def test_an_infinite_number_in_a_configuration_is_null_in_json(latebloom, tmp_pa
 def test_export_and_delete(latebloom, stored, tmp_path):
     assert latebloom("runs", "export", stored, tmp_path / "run.csv").code == 0
     assert (tmp_path / "run.csv").read_text().startswith("step,time,slow_time")
-    assert latebloom("runs", "delete", stored, "--json").json == {"deleted": stored}
+    assert latebloom("runs", "delete", stored, "--json").json == {"deleted": [stored]}
     assert latebloom("runs", "list", "--json").json == []
 
 

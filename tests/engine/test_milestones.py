@@ -155,6 +155,36 @@ def test_milestones_are_sentences():
     assert str(on([1, 0.05], [999, 1_000_000])) == "generalised at step 1,000,000 [999, 1,000,000]"
 
 
+@pytest.mark.parametrize(
+    ("train", "test", "sentence"),
+    [
+        ([1, 1, 0.05], [1, 0.05], "memorised at step 2 [1, 2], generalised at step 1 [0, 1]; "),
+        ([1, 1, 1], [1, 0.05], "not memorised by step 2 (train_error ≤ 0.1), generalised at step 1 [0, 1]; "),
+    ],
+)
+def test_without_a_delay_there_is_no_grokking(train, test, sentence):
+    steps = np.arange(3)
+    memorised = find(Watch("memorised", "train_error", 0.1), steps[: len(train)], np.array(train))
+    milestones = some(memorised, find(WATCH, steps[: len(test)], np.array(test)))
+    assert milestones.reversed
+    assert str(milestones) == sentence + "generalised before it memorised: no grokking"
+
+
+def test_what_was_there_at_the_first_record_was_there_at_most_then():
+    assert str(on([0.05, 0.05])) == "generalised at most at step 0"
+    flow = find(Watch("memorised", "train_error", 0.1), np.array([0.5, 1.0]), np.array([0.0, 0.0]), clock="time")
+    later = find(WATCH, np.array([0.5, 1.0, 5.0]), np.array([1, 1, 0.0]), clock="time")
+    sentence = "memorised at most at time 0.5, generalised at time 5 [1, 5], delay at least 10x"
+    assert str(some(flow, later)) == sentence
+    assert not some(flow, later).reversed
+    assert not some(flow, flow).reversed  # at once is not before
+
+
+def test_milestones_show_themselves_as_their_sentence():
+    assert repr(CURVES["reached"]) == str(CURVES["reached"])
+    assert repr(on([1, 0.05])) == "generalised at step 1 [0, 1]"
+
+
 def test_json_of_a_milestone():
     shown = CURVES["reached"].to_json(learning_rate=0.5)
     assert shown["generalised"] == {

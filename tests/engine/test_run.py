@@ -64,6 +64,60 @@ def test_the_first_record_at_which_a_condition_holds(run, flow):
     assert isinstance(flow.first(flow["train_error"] < 0.5), float)
 
 
+def test_a_crossing_is_the_first_record_with_the_one_before(run, flow):
+    for made in (run, flow):
+        clock, error = made[made.clock], made["train_error"]
+        row = int(np.flatnonzero(error <= 0.3)[0])
+        found = made.crossing("train_error", below=0.3)
+        assert (found.step, found.bracket) == (clock[row], (clock[row - 1], clock[row]))
+        assert type(found.step) is (int if made is run else float)
+        assert not found.pinned
+        assert found.step <= made.crossing("train_error", below=0.15).step
+
+
+def test_a_crossing_of_the_own_threshold_is_the_milestone(run):
+    assert run.crossing("train_error", below=0.05) == run.milestones.memorised.first
+    assert run.milestones.memorised.first.pinned
+
+
+def test_a_crossing_from_below(run):
+    norm = run["l2_norm"]
+    row = int(np.flatnonzero(norm >= norm[-1] / 2)[0])
+    assert run.crossing("l2_norm", above=norm[-1] / 2).step == run["step"][row]
+    assert run.crossing("l2_norm", above=1e9) is None
+    assert run.crossing("train_error", below=0.0) is None
+    assert run.crossing("train_error", below=1e9).at_most
+
+
+@pytest.mark.parametrize(
+    ("column", "levels", "message"),
+    [
+        ("tset_error", {"below": 0.1}, "unknown column 'tset_error': did you mean 'test_error'"),
+        ("test_error", {}, r"needs one level: write run.crossing\('test_error', below=0.02\)"),
+        ("test_error", {"below": 0.1, "above": 0.2}, "needs one level"),
+        ("test_error", {"below": float("nan")}, "must be finite"),
+        ("test_error", {"above": "x"}, "must be a number"),
+        ("components", {"below": 0.1}, "components has 20 numbers a record: a crossing needs a column of one"),
+    ],
+)
+def test_a_crossing_of_nothing_is_refused(run, column, levels, message):
+    with pytest.raises(InputError, match=message):
+        run.crossing(column, **levels)
+
+
+def test_milestones_at_other_thresholds(run, flow):
+    for made in (run, flow):
+        assert made.milestones_at().memorised == made.milestones.memorised
+        assert made.milestones_at(memorised=0.05) == made.milestones
+        other = made.milestones_at(memorised=0.3, generalised=0.9)
+        assert other.memorised.first == made.crossing("train_error", below=0.3)
+        assert other.generalised.first == made.crossing("test_error", below=0.9)
+        assert (other.memorised.clock, other.generalised.threshold) == (made.clock, 0.9)
+    without_truth = lb.train(lb.problems.LinearRegression([[1.0, 1.0]], [2.0]), lb.GradientDescent(0.1), steps=10)
+    with pytest.raises(InputError, match=r"nothing that says when it was generalised: leave generalised=0\.1 out"):
+        without_truth.milestones_at(generalised=0.1)
+
+
 def test_drawing_leaves_the_backend_alone():
     before = mpl.get_backend()
     mpl.use("svg")

@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from latebloom.store import Store
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+def _folder(text: str) -> Path:
+    """A folder's name as typed; `Path` makes the folder one is in of an empty one."""
+    if not text.strip():
+        raise typer.BadParameter(f"{text!r} names no folder: give one, or leave --store out for your own")
+    return Path(text)
+
+
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", metavar="DIR", help="Where results are kept (default: your data folder)."),
+    typer.Option("--store", metavar="DIR", parser=_folder, help="Where results are kept (default: your data folder)."),
 ]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Compute anew, and replace what is stored, finished or interrupted.")

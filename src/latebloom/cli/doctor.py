@@ -31,11 +31,12 @@ def examine(store) -> dict[str, Any]:
     import jax
 
     import latebloom as lb
+    from latebloom.engine.summary import summary_of
 
     problem = lb.problems.LinearRegression([[1.0, 1.0]], [2.0], truth=[1.0, 1.0], init=[0.0, 0.0])
     run = lb.train(problem, lb.GradientDescent(0.25), steps=100)
     exact = bool(abs(run.params - 1.0).max() < 1e-12)
-    health = store.health()
+    health = store.health(summary_of)
     return {
         "packages": {name: _version(name) for name in PACKAGES},
         "optional": {name: _version(name) for name in OPTIONAL},

@@ -8,6 +8,7 @@ from typing import Any
 
 from latebloom.engine.milestones import Crossing, Milestone, Milestones
 from latebloom.engine.outcome import Ending, Outcome
+from latebloom.store import StoredRun
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,14 @@ def from_stored(data: Mapping[str, Any]) -> Summary:
         {_text(name): _number(value) for name, value in data["final"].items()},
         dict(provenance),
     )
+
+
+def summary_of(stored: StoredRun) -> Summary | None:
+    """What a stored run says of itself; None for what is no run (a table), and for one that was never summed up."""
+    if "kind" not in stored.configuration or ("outcome" not in stored.summary and stored.state != "finished"):
+        return None
+    with stored.understood():
+        return from_stored(stored.summary)
 
 
 def read_milestones(data: Mapping[str, Any]) -> Milestones:

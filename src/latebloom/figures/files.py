@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from latebloom.errors import LatebloomError
+from latebloom.errors import InputError, LatebloomError
 from latebloom.figures.drawing import draw
 from latebloom.figures.look import style
 from latebloom.figures.traces import Figure, words
 
 # Under which names a picture says where it comes from: those that the two formats know.
 PNG = {"title": "Title", "settings": "Description", "runs": "Source", "software": "Software"}
+PICTURES = ("png", "pdf", "svg")
 PDF = {"title": "Title", "settings": "Subject", "runs": "Keywords", "software": "Creator"}
 
 
@@ -43,6 +44,20 @@ def save(figure: Figure, folder: Path, name: str, told: Mapping[str, str] | None
             f"cannot write figures to {folder} ({error.strerror}): choose another with --out DIR"
         ) from None
     return paths
+
+
+def save_as(figure: Figure, path: Path) -> Path:
+    """Writes one picture, as its suffix says, and returns its path."""
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in PICTURES:
+        known = ", ".join(f".{known}" for known in PICTURES)
+        raise InputError(f"cannot draw to {path.name!r}: its suffix must be one of {known}; write {path.stem}.png")
+    canvas = draw(figure)
+    try:
+        with style():
+            return _whole(path, lambda draft: canvas.savefig(draft, format=kind))
+    except OSError as error:
+        raise LatebloomError(f"cannot write {path} ({error.strerror}): choose another file with --out FILE") from None
 
 
 def _whole(path: Path, write) -> Path:

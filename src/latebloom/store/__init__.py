@@ -14,11 +14,24 @@ The store knows nothing more about it, so that a table of derived numbers is kep
 (True, [0, 1, 2], {'outcome': 'finished'})
 """
 
-from latebloom.store.errors import DamagedError, StoreError
+from latebloom.store.errors import DamagedError, GoneError, NewerError, StoreError
+from latebloom.store.export import export_bytes
 from latebloom.store.index import Index
 from latebloom.store.layout import default_path, run_key
 from latebloom.store.live import LiveRun
 from latebloom.store.run import StoredRun
 from latebloom.store.store import Store
 
-__all__ = ["DamagedError", "Index", "LiveRun", "Store", "StoreError", "StoredRun", "default_path", "run_key"]
+__all__ = [
+    "DamagedError",
+    "GoneError",
+    "Index",
+    "LiveRun",
+    "NewerError",
+    "Store",
+    "StoreError",
+    "StoredRun",
+    "default_path",
+    "export_bytes",
+    "run_key",
+]

@@ -75,7 +75,10 @@ def discard(folder: Path) -> None:
         folder.rename(doomed)
     except FileNotFoundError:  # another process was quicker
         return
-    shutil.rmtree(doomed, ignore_errors=True)
+    if doomed.is_dir() and not doomed.is_symlink():
+        shutil.rmtree(doomed, ignore_errors=True)
+    else:  # a damaged run may be a file, or a link to elsewhere
+        doomed.unlink(missing_ok=True)
 
 
 def size(folder: Path) -> int:

@@ -29,6 +29,7 @@ class DamagedError(StoreError):
     """The files of one run are incomplete or do not make sense."""
 
     def __init__(self, name: str, cause: str) -> None:
+        self.cause = cause
         self.what = f"run {name} is damaged ({cause})"
         super().__init__(f"{self.what}: run it again, or remove it with `latebloom runs delete {name}`")
 
@@ -44,6 +45,7 @@ class NewerError(StoreError):
     """The checksums of one run fit, and still this version cannot read it: another one wrote it."""
 
     def __init__(self, name: str, cause: str) -> None:
+        self.cause = cause
         self.what = f"run {name} was made by a newer version of latebloom ({cause})"
         super().__init__(f"{self.what}: it is left alone; upgrade latebloom, or choose another store with --store DIR")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from latebloom.core.json import plain
-from latebloom.errors import InputError
+from latebloom.errors import InputError, check_choice
 from latebloom.store.atomic import durable
 from latebloom.store.errors import StoreError, reason
 from latebloom.store.formats import to_table
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def export_run(run: StoredRun, path: Path) -> Path:
-    """Write `run` to `path`, replacing what is there, and return the path."""
-    write = _WRITERS.get(path.suffix.lower())
+def export_run(run: StoredRun, path: Path, kind: str | None = None) -> Path:
+    """Write `run` to `path`, replacing what is there, and return the path; the suffix says how, unless `kind` does."""
+    write = _WRITERS.get(path.suffix.lower().lstrip(".")) if kind is None else _writer(kind)
     if write is None:
-        known = ", ".join(_WRITERS)
+        known = ", ".join(f".{name}" for name in _WRITERS)
         raise InputError(
             f"cannot export to {path.name!r}: its suffix must be one of {known}; write {path.stem or 'run'}.csv"
         )
@@ -32,6 +33,17 @@ def export_run(run: StoredRun, path: Path) -> Path:
     except OSError as error:
         raise StoreError(f"cannot write {path} ({reason(error)}): choose another file") from error
     return path
+
+
+def export_bytes(run: StoredRun, kind: str = "csv") -> bytes:
+    """What `export_run` would write to a file."""
+    write, file = _writer(kind), io.BytesIO()
+    write(run, file)
+    return file.getvalue()
+
+
+def _writer(kind: str) -> Callable[[StoredRun, IO[bytes]], None]:
+    return _WRITERS[check_choice("format", kind, _WRITERS)]
 
 
 def _write_csv(run: StoredRun, file: IO[bytes]) -> None:
@@ -71,7 +83,7 @@ def _flat(name: str, column: np.ndarray) -> list[tuple[str, np.ndarray]]:
 
 
 _WRITERS: dict[str, Callable[[StoredRun, IO[bytes]], None]] = {
-    ".csv": _write_csv,
-    ".parquet": _write_parquet,
-    ".json": _write_json,
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+    "json": _write_json,
 }

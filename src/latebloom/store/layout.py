@@ -55,8 +55,10 @@ def checked_path(path: str | os.PathLike[str], what: str = "store") -> Path:
         is_other = os.path.lexists(folder) and not folder.is_dir()
     except RuntimeError:
         raise InputError(f"{what}={str(path)!r}: there is no such user; write the path in full") from None
-    except (TypeError, ValueError):  # not text, or with a zero byte inside
+    except TypeError:
         raise InputError(f"{what}={path!r} is not a path: give the folder as text") from None
+    if "\0" in str(folder):
+        raise InputError(f"{what}={path!r} is not a path: give the folder as text")
     if is_other:
         raise InputError(f"{what}={str(path)!r} is not a folder: give a folder, which is made if it is not there")
     return folder

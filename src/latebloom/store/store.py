@@ -13,6 +13,7 @@ from latebloom.errors import InputError, UnknownNameError
 from latebloom.store import states
 from latebloom.store.atomic import discard, size
 from latebloom.store.errors import DamagedError, GoneError, NewerError, writing
+from latebloom.store.examination import Examination, examine
 from latebloom.store.export import export_run
 from latebloom.store.index import Index, list_runs
 from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
@@ -82,18 +83,47 @@ class Store:
         state, folder = _lookup(id_prefix, self._layout.places())
         return open_run(folder, state)
 
+    def id_of(self, id_prefix: str) -> str:
+        """The whole id of the run, readable or not, whose id is, or alone begins with, `id_prefix`."""
+        return _lookup(id_prefix, self._layout.places())[1].name
+
     def delete(self, id_prefix: str) -> str:
         """Delete one run, damaged or not, and return its id; a live one is refused."""
-        state, folder = _lookup(id_prefix, self._layout.places())
-        if state == "live":
-            raise InputError(f"run {folder.name} is still being written: stop its process first, then delete it")
-        with writing(self.path):
-            discard(folder)
-        return folder.name
+        return self.delete_all([id_prefix])[0]
 
-    def export(self, id_prefix: str, path: str | os.PathLike[str]) -> Path:
-        """Write one run to a .csv, .parquet or .json file."""
-        return export_run(self.get(id_prefix), Path(path).expanduser())
+    def delete_all(self, id_prefixes: Sequence[str], *, gone_is_fine: bool = False) -> list[str]:
+        """Delete runs, damaged or not, and return their ids; if one is live or unknown, none is deleted.
+
+        With `gone_is_fine`, one that another process has deleted meanwhile is left out.
+        """
+        places = self._layout.places()
+        if gone_is_fine:
+            there = {folder.name for _, folder in places}
+            id_prefixes = [name for name in id_prefixes if name in there]
+        chosen = dict.fromkeys(_lookup(prefix, places) for prefix in id_prefixes)
+        for state, folder in chosen:
+            if state == "live":
+                raise InputError(f"run {folder.name} is still being written: stop its process first, then delete it")
+        with writing(self.path):
+            for _, folder in chosen:
+                discard(folder)
+        return [folder.name for _, folder in chosen]
+
+    def damaged(self) -> list[str]:
+        """The names of what was moved aside."""
+        return [folder.name for folder in folders(self._layout.damaged)]
+
+    def delete_damaged(self, names: Sequence[str]) -> list[str]:
+        """Delete of what was moved aside these, and return their names."""
+        chosen = [name for name in self.damaged() if name in names]
+        with writing(self.path):
+            for name in chosen:
+                discard(self._layout.damaged / name)
+        return chosen
+
+    def export(self, id_prefix: str, path: str | os.PathLike[str], kind: str | None = None) -> Path:
+        """Write one run to a .csv, .parquet or .json file; `kind` is one of these if the name does not say."""
+        return export_run(self.get(id_prefix), Path(path).expanduser(), kind)
 
     def recover(self, id_prefix: str) -> StoredRun:
         """Publish what an abandoned run recorded, as a partial run."""
@@ -121,7 +151,14 @@ class Store:
         self.index().drop()
         return len(self.runs())
 
-    def health(self) -> dict[str, Any]:
+    def examine(self, reader: Callable[[StoredRun], object] = lambda run: run) -> Examination:
+        """Every run looked at, each file against its checksum; changes nothing.
+
+        `reader` says, by raising as `read` has it, whether what is in a run makes sense.
+        """
+        return examine(self._layout, reader)
+
+    def health(self, reader: Callable[[StoredRun], object] = lambda run: run) -> dict[str, Any]:
         """What a report on this machine says about the store; changes nothing."""
         counts = Counter(state for state, _ in self._layout.places())
         return {
@@ -129,14 +166,14 @@ class Store:
             "exists": self.path.is_dir(),
             "writable": self._is_writable(),
             "runs": {state: counts[state] for state in STATES},
-            "damaged": len(folders(self._layout.damaged)),
+            "damaged": len(self.examine(reader).bad),
             "bytes": size(self.path),
             "index": self.index().state(),
         }
 
     def _is_writable(self) -> bool:
         """Whether the folder, or the nearest one above that exists, lets us write."""
-        nearest = next(folder for folder in [self.path, *self.path.parents] if folder.exists())
+        nearest = next(folder for folder in [self.path, *self.path.parents] if os.path.exists(folder))  # noqa: PTH110
         return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 
