@@ -23,7 +23,7 @@ import latebloom as lb
 
 KILLS = 6
 SIGNALS = {"alone": [], "killed": [signal.SIGKILL, signal.SIGTERM, *[signal.SIGKILL] * (KILLS - 1)]}
-LOOSE = {"memorised_at": 0.05, "generalised_at": 0.3}
+LOOSE: Any = {"memorised_at": 0.05, "generalised_at": 0.3}
 
 
 def jobs() -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _timed(store: Path) -> None:
 
     took: list[float] = []
     write = Keeper._write
-    Keeper._write = lambda *given: took.append(write(*given)) or took[-1]
+    Keeper._write = lambda *given: took.append(write(*given)) or took[-1]  # pyright: ignore[reportAttributeAccessIssue]
     run = lb.run(long_job(), store=store, progress=False)
     share = sum(took) / run.provenance["seconds"]
     print(f"{run.outcome}: {len(took)} states in {sum(took):.3f} s, {share:.2%} of the time", flush=True)

@@ -22,7 +22,7 @@ from latebloom.engine.job import AbstractJob
 from latebloom.engine.keeping import Keeper
 from latebloom.engine.outcome import Ending
 from latebloom.engine.shard import Shard
-from latebloom.engine.storage import resume, run_stored
+from latebloom.engine.storage import interruption, resume, run_stored
 from latebloom.errors import InputError, LatebloomWarning
 from latebloom.store import Store, states
 
@@ -127,9 +127,8 @@ def test_ctrl_c_is_said_in_a_line_and_the_same_call_goes_on(tmp_path, monkeypatc
         further = lb.run(JOB.but({"steps": 10**9}), store=tmp_path, progress=False)
     assert further.outcome.step > run.outcome.step
     assert states_of(tmp_path) == ["partial"]  # the first is replaced
-    with killed(3, monkeypatch, interrupt):
-        lb.run(JOB.but({"steps": 10**9}), progress=False)
-    assert "the run so far is returned" in capsys.readouterr().err
+    assert interruption([JOB], [run], kept=False).endswith("of 3,000; the run so far is returned")
+    assert not interruption([JOB], [alone], kept=False)
 
 
 def test_what_a_living_process_writes_is_left_alone(tmp_path, monkeypatch, alone):
@@ -265,11 +264,14 @@ def test_resume_by_id(tmp_path, monkeypatch, alone):
         resume(JOB.key, tmp_path)
 
 
-def test_a_killed_run_can_be_loaded(tmp_path, monkeypatch, alone):
-    killed_run(JOB, tmp_path, monkeypatch, after=12)
-    (left,) = Store(tmp_path).runs()
-    for id in (left.id, Store(tmp_path).recover(left.id).id):
-        run = lb.load(id, tmp_path)
+def test_a_killed_run_can_be_loaded(tmp_path, monkeypatch):
+    job = JOB.but({"memorised_at": 0.9})  # after a few steps
+    alone = lb.run(job, progress=False)
+    killed_run(job, tmp_path, monkeypatch)
+    store = Store(tmp_path)
+    (left,) = store.runs()
+    for recovered in (False, True):
+        run = lb.load(store.recover(left.id).id if recovered else left.id, tmp_path)
         last = run["step"][-1]
         assert run.outcome.ending is Ending.INTERRUPTED
         assert run.outcome.sentence.startswith(f"killed, recovered at step {last:,}")
@@ -279,7 +281,7 @@ def test_a_killed_run_can_be_loaded(tmp_path, monkeypatch, alone):
         assert run.params.shape == alone.params.shape
         low, high = run.milestones.memorised.first.bracket
         assert low < alone.t1 <= high
-    assert same_run(lb.run(JOB, store=tmp_path, progress=False), alone)  # a recovered run goes on, too
+    assert same_run(lb.run(job, store=tmp_path, progress=False), alone)  # a recovered run goes on, too
     assert states_of(tmp_path) == ["finished"]
 
 

@@ -22,8 +22,12 @@ TREE = {
     "empty": np.zeros((0, 3)),
 }
 STATE: dict[str, Any] = {
-    "progress": TREE, "position": 2**61, "over": True, "quota": 0.1, "rows": {"step": np.arange(3), "a b'": np.ones((3, 2))}
-}  # fmt: skip
+    "progress": TREE,
+    "position": 2**61,
+    "over": True,
+    "quota": 0.1,
+    "rows": {"step": np.arange(3), "a b'": np.ones((3, 2))},
+}
 
 
 def test_every_type_comes_back_to_the_bit():

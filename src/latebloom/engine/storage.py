@@ -114,7 +114,7 @@ def run_stored(
     made = _compute(list(missing.values()), store, label=label, fresh=renewed is not None, **options)
     found |= dict(zip(missing, made, strict=True))
     if renewed is not None:
-        renewed |= missing.keys()
+        renewed.update(missing)
     return [found[job.key] for job in jobs], len(missing)
 
 
