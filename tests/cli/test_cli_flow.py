@@ -16,7 +16,7 @@ def test_a_flow_is_run_kept_and_served_again(latebloom):
         latebloom("run", PROBLEM, "--penalty", "l2[1e-3]", "--time", "100", "--memorised-at", "0.1", "--json").json
         == document
     )
-    assert "time" in latebloom("runs", "list").out
+    assert "  flow (rkc)  " in latebloom("runs", "list").out
 
 
 def test_a_flow_refuses_a_penalty_with_kinks(latebloom):
@@ -32,7 +32,7 @@ def test_a_slow_flow_is_run_kept_and_served_again(latebloom):
     assert document["final"]["slow_time"] == 3
     assert document["milestones"]["memorised"]["slow_time"] == 0
     assert latebloom(*line).json == document
-    assert "slow time" in latebloom("runs", "list").out
+    assert "  slow_flow" in latebloom("runs", "list").out
 
 
 def test_one_way_of_running_at_a_time(latebloom):
