@@ -54,7 +54,9 @@ def settings(ctx: typer.Context, incomplete: str) -> list[str]:
 
     # Not of the context's parameters: it is read up to an option whose value is being typed, and then has none.
     typed = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
-    words = [word for word in (*typed, *(ctx.params.get("experiments") or ())) if word in {*catalog, *catalog.PAPERS}]
+    words = [
+        word for word in (*typed, *(ctx.params.get("experiments") or ())) if word in {*catalog.ENTRIES, *catalog.PAPERS}
+    ]
     if not words:
         return []
     chosen = catalog.select(words)
