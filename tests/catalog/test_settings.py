@@ -71,6 +71,12 @@ def test_every_setting_can_be_changed(entry):
             built(entry, entry.configured({name: value}))
 
 
+def test_a_list_that_is_too_short_is_refused_in_a_sentence():
+    entry = ENTRIES["beyond-l2/fig9"]
+    with pytest.raises(InputError, match=r"beyond-l2/fig9 cannot be run with long_steps=3e\+08 \(IndexError"):
+        entry.jobs(entry.configured({"long_steps": "3e8"}))
+
+
 def test_full_goes_together_with_set():
     entry = next(entry for entry in ENTRIES.values() if entry.full)
     name, value = next(iter(entry.full.items()))
