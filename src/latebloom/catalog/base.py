@@ -17,7 +17,7 @@ from latebloom.catalog.bounds import AbstractBound
 from latebloom.catalog.claims import FULL, Claim, Fails, Reads
 from latebloom.core.fields import SPECIFIERS, check_all, describe, seed
 from latebloom.core.reading import items, read_value, split
-from latebloom.errors import unknown_name
+from latebloom.errors import InputError, LatebloomError, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -281,11 +281,24 @@ class Entry:
         if "runs" not in self.parts:
             return {}
         with any_draw():
-            return self.parts["runs"](settings)
+            return self._built("runs", settings)
 
     def study_list(self, settings: Settings) -> list[Study]:
         """What is computed besides."""
-        return list(self.parts["studies"](settings)) if "studies" in self.parts else []
+        return list(self._built("studies", settings)) if "studies" in self.parts else []
+
+    def _built(self, part: str, settings: Settings) -> Any:
+        """What a part makes of the settings; settings of the user's own may not fit (a list that is too short)."""
+        try:
+            return self.parts[part](settings)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            if isinstance(error, LatebloomError) or self.preset(settings) is not None:
+                raise
+            told = " ".join(f"{name}={as_text(value)}" for name, value in settings.changed(self.settings).items())
+            raise InputError(
+                f"{self.id} cannot be run with {told} ({type(error).__name__}: {error}): keep to lists as long as those "
+                f"that `latebloom show {self.id}` prints, and to sizes that go together"
+            ) from error
 
     def draw(self, evidence: Evidence) -> Figure:
         """The figure as data, its settings in the caption."""
