@@ -6,6 +6,7 @@ import difflib
 import functools
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -34,6 +35,14 @@ class CapabilityError(LatebloomError, TypeError):
 
 class LatebloomWarning(UserWarning):
     """Something that will probably not do what was meant, but can go on."""
+
+
+def warn(text: str) -> None:
+    """Warns at the line of the user that called, however deep below it this is."""
+    frame, depth = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("latebloom."):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(text, LatebloomWarning, stacklevel=depth if frame is not None else 2)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:

@@ -204,3 +204,9 @@ def test_a_penalty_that_is_not_felt_is_not_blamed():
     )
     assert run.final["train_error"] > 1
     assert run.outcome.sentence == "finished after 3 steps"
+
+
+def test_a_warning_is_at_the_line_of_the_user():
+    with pytest.warns(LatebloomWarning) as caught:
+        lb.train(sparse(), lb.GradientDescent(50.0), steps=1)
+    assert caught[0].filename == __file__

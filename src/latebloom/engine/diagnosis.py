@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from latebloom.engine.stability import too_long
-from latebloom.errors import LatebloomWarning
+from latebloom.errors import warn
 from latebloom.methods import AbstractMethod, GradientDescent, ProximalGradient
 from latebloom.probes import GradientRatio
 from latebloom.probes.health import COLLAPSED, DEFECT
@@ -42,7 +41,7 @@ def warn_unstable(job: TrainJob) -> None:
     rate, limit = learning_rate_of(job.method), largest_learning_rate(job)
     if rate > limit:
         advice = f"{_above(rate, limit)}: the run will diverge; use e.g. {limit / 2:.2g}"
-        warnings.warn(advice, LatebloomWarning, stacklevel=7)
+        warn(advice)
 
 
 def why_broken(job: TrainJob, step: int, edge: Edge) -> str:
