@@ -180,7 +180,7 @@ def _obstacles(axes: Axes) -> Iterator[Any]:
             paths = [group.get_transform().transform_path(path) for path in group.get_paths()]
             yield lambda box, paths=paths: any(path.intersects_bbox(box, filled=False) for path in paths)
     for patch in axes.patches:
-        if patch.get_alpha() is None or patch.get_alpha() > 0.2:  # not the bands behind the data
+        if (patch.get_alpha() or 1.0) > 0.2:  # not the bands behind the data
             path = patch.get_transform().transform_path(patch.get_path())
             yield lambda box, path=path: path.intersects_bbox(box, filled=True)
     for text in axes.texts:
@@ -208,6 +208,7 @@ def _seen(axes: Any, rule: Rule) -> bool:
 
 
 def _middle(axes: Any, rule: Rule) -> float:
-    low, high = np.clip(_ends(rule), *_limits(axes, rule))
+    limits = _limits(axes, rule)
+    low, high = np.clip(_ends(rule), limits[0], limits[1])
     scale = axes.get_xscale() if rule.across == "x" else axes.get_yscale()
     return float(np.sqrt(low * high) if scale == "log" else (low + high) / 2)

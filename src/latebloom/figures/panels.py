@@ -144,11 +144,12 @@ def components(run: Run, truth: np.ndarray, **panel: Any) -> Panel:
     """Every component of the vector: the support coloured with its true values as levels, the rest grey."""
     off = np.flatnonzero(truth == 0)
     look: dict[str, Any] = {"width": 0.4, "opacity": 0.5, "part": off, "name": "component off the support"}
-    traces: list[Trace] = [curve(run, "components", role="grey", **look)]
+    traces: list[Trace] = [curve(run, "components", "off the support", "grey", **look)]
     for place, index in enumerate(np.flatnonzero(truth)):
         named = {"name": f"component {index}", "width": 1.1, "part": index}
-        traces.append(curve(run, "components", role=f"cycle {place}", **named))
-        traces.append(Rule(float(truth[index]), "", f"cycle {place}", name=f"true component {index}", across="y"))
+        told = ("on the support", "true value") if place == 0 else ("", "")
+        traces.append(curve(run, "components", told[0], f"cycle {place}", **named))
+        traces.append(Rule(float(truth[index]), told[1], f"cycle {place}", name=f"true component {index}", across="y"))
     return Panel([*traces, *milestones(run)], clock_axis(run), Axis("components $a_i$"), **panel)
 
 
@@ -161,15 +162,15 @@ def along(run: Run, across: str, up: str, role: str = "norm") -> list[Trace]:
     traces: list[Trace] = [Line(*points.T, role=role, name="path", width=1.0)]
     last, reach = np.full(2, np.inf), np.ptp(points, axis=0).max() or 1.0
     decades = points[np.searchsorted(clock, 10.0 ** np.arange(int(np.floor(np.log10(clock[-1]))) + 1))]
-    traces.append(Line(*decades.T, "decade", role, "points", size=2.2))
+    traces.append(Line(decades[:, 0], decades[:, 1], "decade", role, "points", size=2.2))
     for power, here in enumerate(decades):
         if np.linalg.norm(here - last) > reach / 12:
-            traces.append(Note(rf"  $10^{{{power}}}$", *here, "grey", align="left"))
+            traces.append(Note(rf"  $10^{{{power}}}$", *map(float, here), role="grey", align="left"))
             last = here
     for moment, name, colour in ((run.t1, "$t_1$", "train"), (run.t2, "$t_2$", "test")):
         if moment:
-            here = points[np.searchsorted(clock, moment).clip(max=len(clock) - 1)]
-            traces.append(Line(*here, name, colour, "points", size=4.5, hollow=True, above=2))
+            u, v = points[np.searchsorted(clock, moment).clip(max=len(clock) - 1)]
+            traces.append(Line(u, v, name, colour, "points", size=4.5, hollow=True, above=2))
     return traces
 
 
@@ -286,14 +287,15 @@ def singular_values(
     rank = len(truth)
     rest = np.arange(rank, run["singular_values"].shape[1])
     look: dict[str, Any] = {"width": 0.6, "opacity": 0.7, "part": rest, "name": "singular value beyond the rank"}
-    traces: list[Trace] = [curve(run, "singular_values", role="grey", **look)]
+    traces: list[Trace] = [curve(run, "singular_values", "beyond the rank", "grey", **look)]
     for index, value in enumerate(truth):
         named = {"name": f"singular value {index + 1}", "width": 1.1, "part": index}
-        traces.append(curve(run, "singular_values", role=f"cycle {index}", **named))
+        told = ("up to the rank", "true value") if index == 0 else ("", "")
+        traces.append(curve(run, "singular_values", told[0], f"cycle {index}", **named))
         equal = np.flatnonzero(np.isclose(truth, value))
         turn = (int(index - equal[0]), len(equal)) if len(equal) > 1 else None
         name = f"true singular value {index + 1}"
-        traces.append(Rule(float(value), "", f"cycle {index}", name=name, across="y", turn=turn))
+        traces.append(Rule(float(value), told[1], f"cycle {index}", name=name, across="y", turn=turn))
     marks = milestones(run) if marked else []
     vertical = Axis(label, "log" if log else "linear", low=None if log else 0)
     return Panel([*traces, *marks, *more], axis or clock_axis(run), vertical, **panel)

@@ -96,11 +96,10 @@ def at_t1(run, column):
     return None if run.t1 is None else float(run.record(step=run.t1)[column])
 
 
-def percent(run, column, label="", role="cycle 0", marks="", **look):
+def percent(run, column, label="", role="cycle 0", marks="", *, name="", **look):
     """A share of a run in percent, against the step."""
-    return Line(
-        run["step"], 100 * run[column], label, role, marks, **{"name": label or column.replace("_", " ")} | look
-    )
+    name = name or label or column.replace("_", " ")
+    return Line(run["step"], 100 * run[column], label, role, marks, name=name, **look)
 
 
 def reached(run, column, label, shade):

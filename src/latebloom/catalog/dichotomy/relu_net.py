@@ -338,11 +338,10 @@ def accuracy_panel(s, traces, left, **panel):
     return Panel([*traces, chance], x, Axis("accuracy", low=-0.03, high=1.04), **panel)
 
 
-def accuracy(run, column, label="", role="cycle 0", marks="", **look):
+def accuracy(run, column, label="", role="cycle 0", marks="", *, name="", **look):
     """The share of right pairs against steps, without the start."""
-    return Line(
-        run["step"][1:], 1 - run[column][1:], label, role, marks, **{"name": label or column.replace("_", " ")} | look
-    )
+    name = name or label or column.replace("_", " ")
+    return Line(run["step"][1:], 1 - run[column][1:], label, role, marks, name=name, **look)
 
 
 @fig2a.figure

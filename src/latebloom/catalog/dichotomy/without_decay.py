@@ -306,7 +306,7 @@ def gradient_is_sound(e):
     return float(e[LONG]["zero_sum_defect"].max())
 
 
-def accuracies(run, times, *more, axis, legend="best"):
+def accuracies(run, times, *more, axis, legend: str | None = "best"):
     """Train and test accuracy against some first records of a clock."""
     shown = slice(1, len(times) + 1)
     curves = [

@@ -211,12 +211,21 @@ appendix_b.declare(thm413, KINDS)
 
 @thm413.figure
 def thm413_figure(e):
-    found, cross, each = [], e.tables[CROSS], {"size": 0.75, "opacity": 0.35}
+    found, cross = [], e.tables[CROSS]
     for place, kind in enumerate(KINDS):
         table, role = e.tables[kind], f"cycle {place}"
         distance, cosine = largest_cosines(table)
         found += [
-            Line(table["distance"].ravel(), table["cosine"].ravel(), "", role, "points", **each, name=f"{kind}, each"),
+            Line(
+                table["distance"].ravel(),
+                table["cosine"].ravel(),
+                "",
+                role,
+                "points",
+                name=f"{kind}, each",
+                size=0.75,
+                opacity=0.35,
+            ),
             Line(distance, cosine, kind, role, "points", symbol=panels.SYMBOLS[place], above=1),
             Line(distance, cosine[-1] * distance / distance[-1], "slope 1", "theory", name=f"{kind}, slope 1"),
         ]
