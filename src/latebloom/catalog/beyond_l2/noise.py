@@ -148,6 +148,8 @@ def error_within_bound(e):
 )
 def only_if_as_printed(e):
     """It has fallen so far only if t ≥ t1 + Δt(η)."""
+    if (reason := asked(e)) is not None:
+        return reason
     steps, bound = times_and_bounds(e, NOISY.format(e.settings.ratios[0]))
     return float(np.min(steps / bound))
 
