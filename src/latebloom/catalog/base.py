@@ -296,8 +296,8 @@ class Entry:
                 raise
             told = " ".join(f"{name}={as_text(value)}" for name, value in settings.changed(self.settings).items())
             raise InputError(
-                f"{self.id} cannot be run with {told} ({type(error).__name__}: {error}): keep to lists as long as those "
-                f"that `latebloom show {self.id}` prints, and to sizes that go together"
+                f"{self.id} cannot be run with {told} ({type(error).__name__}: {error}): keep to lists as long as "
+                f"those that `latebloom show {self.id}` prints, and to sizes that go together"
             ) from error
 
     def draw(self, evidence: Evidence) -> Figure:
