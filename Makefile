@@ -40,6 +40,7 @@ lint: $(STAMPS)/dev
 # The whole catalog, and the record of it that the tests compare with: a quarter of an hour on two cores.
 verify: $(STAMPS)/dev
 	$(BIN)/python tests/catalog/test_record.py
+	KILLS=6 $(BIN)/python -m pytest tests/engine/test_killed.py
 
 # Deliberate faults, one at a time: which of them do the tests see?
 mutants: $(STAMPS)/dev

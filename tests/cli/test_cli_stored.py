@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import json
 import os
 import re
 import shutil
@@ -150,7 +151,8 @@ def test_the_number_left_out_is_said(latebloom, kept):
 )
 def test_bad_requests_are_one_line_and_delete_nothing(latebloom, listed, kept, words, message):
     answer = latebloom("runs", *words, "--store", kept.path)
-    assert (answer.code, answer.err.count("\n"), answer.out) == (2, 1, "")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert answer.out == "" or list(json.loads(answer.out)) == ["error"], "with --json the request is answered in JSON"
     assert message in answer.err
     assert len(listed()) == 6
 

@@ -1,4 +1,4 @@
-"""Runs of every kind, of processes that were killed six times, end bit for bit as those left alone."""
+"""Runs of every kind, of processes that were killed (twice, or KILLS times), end bit for bit as those left alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ SCRIPT = Path(__file__).parents[1] / "killed.py"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that begin alike")
-def test_killed_six_times_and_terminated_once_every_kind_of_run_is_as_if_left_alone(tmp_path):
+def test_killed_and_terminated_every_kind_of_run_is_as_if_left_alone(tmp_path):
     command = [sys.executable, str(SCRIPT), str(tmp_path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
     ends = json.loads(answer.stdout)
     assert ends["alone"] == [0]
-    assert ends["killed"] == [-signal.SIGKILL, 0, *[-signal.SIGKILL] * 5, 0]  # a terminated process ends in order
+    assert ends["killed"] == [
+        -signal.SIGKILL,
+        0,
+        *[-signal.SIGKILL] * (killed.KILLS - 1),
+        0,
+    ]  # a terminated process ends in order
     for name, job in killed.jobs().items():
         alone, run = (lb.load(job.key, tmp_path / where) for where in ("alone", "killed"))
         assert same_run(alone, run), name

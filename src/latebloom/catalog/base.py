@@ -49,7 +49,7 @@ class Settings:
     # What dataclass would write for each of a hundred classes is written here once for all: compiling it, and the
     # signatures that it takes for docstrings, were a quarter of the time of `latebloom list`.
     def __init_subclass__(cls) -> None:
-        cls.__doc__ = cls.__doc__ or Settings.__doc__
+        cls.__doc__ = cls.__doc__ or "What can be set of an entry."  # else dataclass writes one, from a signature
         dataclass(**_BARE)(cls)
 
     def __init__(self, **given: Any):

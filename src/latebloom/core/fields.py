@@ -126,12 +126,14 @@ def array(*, default: Any = MISSING, ndim: int | None = None, **options: Any) ->
 def record_of(base: type, sentence: str, *, default: Any = MISSING, **options: Any) -> Any:
     """A record of some class; `sentence` refuses anything else, with `{value}` and `{kind}` for what it was."""
 
-    def check(_: str, value: Any) -> Any:
-        if not isinstance(value, base):
-            raise InputError(sentence.format(value=_told(value), kind=_kind(value)) + _instead(base, value))
-        return value
+    return declare("record", lambda _, value: require_record(base, value, sentence), default, base=base, **options)
 
-    return declare("record", check, default, base=base, **options)
+
+def require_record(base: type, value: Any, sentence: str) -> Any:
+    """A record of some class, or the sentence and what to type instead."""
+    if not isinstance(value, base):
+        raise InputError(sentence.format(value=_told(value), kind=_kind(value)) + _instead(base, value))
+    return value
 
 
 def _kind(value: Any) -> str:

@@ -40,7 +40,7 @@ class Crossing:
 
     @property
     def at_most(self) -> bool:
-        return self.bracket[0] == self.bracket[1]
+        return self.bracket[0] == self.bracket[1] and (self.step == 0 or not self.pinned)
 
 
 @dataclass(frozen=True, repr=False)

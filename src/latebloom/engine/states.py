@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 TREE, COLUMNS, PLAIN = "tree", "columns", "plain"
+COLUMNAR = ("rows", "edge")  # parts that are columns, of any length: they are not held against a shape
 
 
 class OtherShapeError(ValueError):
@@ -27,7 +28,7 @@ def pack(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray
     for name, part in state.items():
         if part is None or isinstance(part, bool | int | float | str):
             told[name] = {PLAIN: part}
-        elif isinstance(part, dict):  # of any length, so that it is not held against a shape
+        elif name in COLUMNAR:
             told[name] = {COLUMNS: list(part)}
             arrays |= {f"{name}.{column}": np.asarray(values) for column, values in part.items()}
         else:

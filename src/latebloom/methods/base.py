@@ -28,7 +28,10 @@ class AbstractMethod(Record):
     @classmethod
     def instead(cls, *args: Any, **kwargs: Any) -> Any:
         """With a function for the learning rate it is the method under that schedule."""
-        given = inspect.signature(cls).bind_partial(*args, **kwargs).arguments
+        try:
+            given = inspect.signature(cls).bind_partial(*args, **kwargs).arguments
+        except TypeError:  # a wrong call is told by whoever checks the parameters
+            return None
         schedule = given.get("learning_rate")
         if not callable(schedule):
             return None

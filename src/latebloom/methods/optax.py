@@ -121,12 +121,9 @@ class Optax(AbstractOptimiser):
 
 def as_method(what: str, value: Any) -> AbstractMethod:
     """A method as it is, and a transformation of optax as the method that it is."""
-    if isinstance(value, AbstractMethod):
-        return value
     if isinstance(value, tuple) and callable(getattr(value, "update", None)):
         return Optax(value)  # type: ignore[arg-type]
-    typed = "lb.Adam(1e-3), lb.GradientDescent(0.1) or an optimiser of optax"
-    raise InputError(f"{what} must be a method, not {type(value).__name__}: e.g. {typed}")
+    return fields.require_record(AbstractMethod, value, f"{what} must be a method record, not {{kind}}")
 
 
 def _check_transformation(transformation: Any, options: dict[str, Any]) -> None:
