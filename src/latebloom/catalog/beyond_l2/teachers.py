@@ -219,7 +219,7 @@ def memorises_first(e, most):
     return memorise_first(cells(e), most)
 
 
-@of_all(holds("t2 falls from each strength to the next larger one, for every learning rate"))
+@of_all(holds("t2 falls from each strength to the next larger one, for every learning rate"), rate=0.75)
 def larger_strength_is_earlier(e):
     """The smaller αβ, the longer the delay between memorisation and generalisation: a smaller β."""
     return each_earlier({f"α={rate:g}": [later(run) for run in runs.values()] for rate, runs in grid(e).items()})
@@ -260,7 +260,7 @@ def l2_norm_grows(e):
     return [float(np.linalg.norm(flat(run.params)) / start) for run in cells(e)]
 
 
-@claim_of(fig10, fig33)(each(at_most(0.2)), RATIO, source="The same runs, measured", kind="corrected")
+@claim_of(fig10, fig33)(each(at_most(0.2)), RATIO, source="The same runs, measured", kind="corrected", rate=0.85)
 def l2_norm_falls(e):
     """From the normal start the student's l2 norm falls with the penalised one, and the late drop goes with it."""
     return l2_norm_grows(e)
@@ -282,7 +282,7 @@ def generalises(e, least):
     return values, max(values) >= least
 
 
-@claim_of(*WITH_RATES)(holds("t2 falls with the learning rate, for every strength"))
+@claim_of(*WITH_RATES)(holds("t2 falls with the learning rate, for every strength"), rate=0.8)
 def larger_rate_is_earlier(e):
     """The smaller αβ, the longer the delay between memorisation and generalisation: a smaller α."""
     runs, rates = grid(e), sorted(e.settings.learning_rates)
@@ -328,6 +328,7 @@ def grows_slower(e):
         constant=1,
     ),
     source="Section 1, contributions (iv) and (v)",
+    rate=0.95,
 )
 def slower_without(e, least, constant):
     """The regularisation induces it: Adam alone lowers the test error later, and not below the best constant."""

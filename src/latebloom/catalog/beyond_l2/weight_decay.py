@@ -123,7 +123,7 @@ LATE_DROP = (
 
 
 @fig7.claim(*LATE_DROP, source="Section 3.3, Appendix E")
-@fig16.claim(*LATE_DROP, source="Section 3.3, Appendix E")
+@fig16.claim(*LATE_DROP, source="Section 3.3, Appendix E", rate=0.95)
 def late_drop(e, late, by):
     """There is a late transition in the generalisation error, and it is that of the l2 norm."""
     return dropped(e, MAIN, late, by)
@@ -164,7 +164,7 @@ def drop_is_the_start(e):
     ),
     source="Section 3.3, Appendix E",
     control=Instead({FEW: MAIN}),
-    rate=0.9,
+    rate=0.6,
 )
 def drop_without_solution(e, late, by, error):
     """The transition appears even where the problem has no solution: fewer measurements than components to find."""

@@ -243,7 +243,7 @@ def kernel_phase_is_max_l2_margin(e):
 RICH_PHASE = at_least(0.85), "normalised l1 margin of the end over the largest (the rest is the weight decay of 1e-3)"
 
 
-@fig1a.claim(*RICH_PHASE, source="Corollary 3.7 and the remark after it")
+@fig1a.claim(*RICH_PHASE, source="Corollary 3.7 and the remark after it", rate=0.95)
 @fig1b.claim(*RICH_PHASE, source="Corollary 3.7 and the remark after it")
 def end_is_max_l1_margin(e):
     """The rich phase goes to the max l1-margin classifier."""

@@ -158,7 +158,9 @@ def least_entropy(problem):
     return (grown - shrunk) / 2
 
 
-@fig4.claim(at_most(1e-2), "relative distance of the coefficients at the end", source="Appendix D.2: Woodworth et al.")
+@fig4.claim(
+    at_most(1e-2), "relative distance of the coefficients at the end", source="Appendix D.2: Woodworth et al.", rate=0.9
+)
 def implicit_bias(e):
     """The limit of the unregularised flow is the interpolator that the hyperbolic entropy of the start picks."""
     return distance(e[WITHOUT]["components"][-1], e.cached(least_entropy, e.problem(WITHOUT)))
@@ -171,7 +173,7 @@ def starts(e):
 
 @fig4.claim(
     at_most(0.1), "relative distance to the basis-pursuit solution at the end, from variance 1e-12",
-    source="Appendix D.2, footnote 4", rate=0.75,
+    source="Appendix D.2, footnote 4", rate=0.35,
 )  # fmt: skip
 def small_start_without_decay(e):
     """A much smaller start reaches the same solution without weight decay."""
@@ -266,7 +268,7 @@ def ends_at_lasso(e):
     return None if found is None else float(found[-1])
 
 
-@fig4.claim(within(0.98, 1.001), "(|u|² + |v|²) / (2 |β*|_1) at the end", source="Appendix D.2")
+@fig4.claim(within(0.98, 1.001), "(|u|² + |v|²) / (2 |β*|_1) at the end", source="Appendix D.2", rate=0.9)
 def minimum_norm(e):
     """The weights end at the minimum-norm interpolator, |u|² + |v|² = 2 |β*|_1."""
     return e[DECAY].final["l2_norm"] ** 2 / (2 * basis_pursuit(e).value)
@@ -332,7 +334,7 @@ def manifold_of_dimension_2d_less_n(e):
 
 @fig4.claim(
     below(0), "rank of DH less n, at the end of the slow phase", source="Appendix C, Eq. 25 and Proposition 5",
-    control=Instead({DECAY: WITHOUT}), rate=0.75,
+    control=Instead({DECAY: WITHOUT}), rate=0.4,
 )  # fmt: skip
 def ends_singular(e):
     """The set is singular where coordinates are zero: at the sparse vectors of least norm the rank is lower."""
