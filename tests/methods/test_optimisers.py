@@ -157,7 +157,7 @@ def test_a_schedule_works_in_single_precision_and_inside_minibatches():
         (lambda: lb.SGD(0.1, nesterov=True), "give e.g. momentum=0.9"),
         (lambda: lb.Optax("adam"), "adam needs a learning rate"),
         (lambda: lb.Optax("adam", 0.1, name="mine"), "leave name='mine' out"),
-        (lambda: lb.train(PROBLEM, "adam", steps=1), "method must be a method record, not str: the text .adam. is for the command line"),
+        (lambda: lb.train(PROBLEM, "adam", steps=1), "must be a method record, not str: the text .adam. is for"),
         (lambda: parse("scheduled[sgd[1],x]", lb.methods.TABLE, "method"), "no text can hold"),
     ],
 )

@@ -49,7 +49,6 @@ def draw(figure: Figure) -> Canvas:
             if abs(missing) > SLACK * wanted:
                 canvas.set_figheight(canvas.get_figheight() + rows * missing)
                 _lay_out(canvas, bottom)
-        canvas.set_layout_engine("none")  # laid out once, not once per file
     return canvas
 
 
@@ -79,12 +78,14 @@ def _height_of_panels(canvas: Canvas, axes: Sequence[Axes], figure: Figure) -> f
 
 
 def _lay_out(canvas: Canvas, bottom: float) -> None:
-    """Axes where their labels leave room, above the foot of the page."""
+    """Axes where their labels leave room, above the foot of the page.
+
+    The canvas itself has no engine: with one, every file is drawn twice.
+    """
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     share = bottom / canvas.get_figheight()
-    canvas.set_layout_engine("constrained", rect=(0.0, share, 1.0, 1.0 - share))
-    engine = canvas.get_layout_engine()
-    assert engine is not None
-    engine.execute(canvas)
+    ConstrainedLayoutEngine(rect=(0.0, share, 1.0, 1.0 - share)).execute(canvas)
 
 
 def _draw_panel(axes: Axes, panel: Panel, letter: str) -> None:
