@@ -18,9 +18,9 @@ from typing import Any
 from latebloom.engine.batch import AbstractBatch, Rows
 from latebloom.engine.job import AbstractJob
 from latebloom.engine.outcome import Ending
-from latebloom.engine.run import BARE, Run
+from latebloom.engine.run import Run, params_by_path
 from latebloom.engine.scheduler import Listener
-from latebloom.engine.states import OtherShapeError, pack, params_by_path, unpack
+from latebloom.engine.states import OtherShapeError, pack, unpack
 from latebloom.errors import LatebloomWarning
 from latebloom.store import DamagedError, LiveRun, Store, StoreError, states
 from latebloom.store.atomic import discard
@@ -135,7 +135,7 @@ class Keeper(Listener):
             "lineage": self.jobs[number].lineage,
         }
         params = batch.params(number)
-        named = {} if params is None else params_by_path(params, BARE)
+        named = {} if params is None else params_by_path(params)
         return about, arrays | {f"{PARAMS}{path}": leaf for path, leaf in named.items()}
 
     def finished(self, number: int, run: Run) -> Run:

@@ -198,12 +198,16 @@ class Run:
 
     def to_stored(self) -> tuple[dict[str, np.ndarray], dict[str, Any], dict[str, np.ndarray]]:
         """Columns, JSON summary and parameter arrays, as the store keeps them."""
-        import jax
-
-        leaves = jax.tree_util.tree_leaves_with_path(self.params)
-        arrays = {jax.tree_util.keystr(path) or BARE: np.asarray(leaf) for path, leaf in leaves}
         summary = Summary(self.outcome, self.milestones, self.final, self.provenance)
-        return self.columns, summary.to_stored(), arrays
+        return self.columns, summary.to_stored(), params_by_path(self.params)
+
+
+def params_by_path(params: Any) -> dict[str, np.ndarray]:
+    """Parameters by their paths, as the store keeps them."""
+    import jax
+
+    leaves = jax.tree_util.tree_leaves_with_path(params)
+    return {jax.tree_util.keystr(path) or BARE: np.asarray(leaf) for path, leaf in leaves}
 
 
 def not_begun(configuration: dict[str, Any]) -> Run:

@@ -68,9 +68,3 @@ def _tree(name: str, told: list[list[Any]], arrays: Mapping[str, np.ndarray], li
 
 def _typed(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return array.view(dtype) if array.dtype.kind == "V" else array
-
-
-def params_by_path(params: Any, bare: str) -> dict[str, np.ndarray]:
-    """Parameters by their paths, as a stored run has them."""
-    found = jax.tree_util.tree_leaves_with_path(params)
-    return {jax.tree_util.keystr(path) or bare: np.asarray(leaf) for path, leaf in found}
