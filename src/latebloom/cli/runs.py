@@ -171,9 +171,11 @@ def recover(run: Id, as_json: Json = False, store: StoreOption = None) -> None:
 @app.command()
 def resume(run: Id, as_json: Json = False, store: StoreOption = None) -> int:
     """Go on with an interrupted or killed run to its end."""
+    import latebloom as lb
     from latebloom.catalog.reproduction import run_json
     from latebloom.engine.storage import resume as go_on
 
+    _ = lb.TrainJob, lb.FlowJob, lb.SlowFlowJob  # a kind of job is known once its module is loaded
     job, made = go_on(run, open_store(store))
     if as_json:
         print_json(run_json(job.problem.name(), made))
