@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,6 +86,25 @@ def test_pictures_say_where_they_come_from(figure, tmp_path):
     assert {kept[key] for key in ("Title", "Description", "Source", "Software")} == set(told.values())
     assert b"seed=0 learning_rate=0.1" in paper.read_bytes()
     assert b"abc def" in paper.read_bytes()
+
+
+def test_a_picture_that_shows_the_same_is_not_drawn_again(tmp_path):
+    line, told = Line(X, X), {"title": "a", "runs": "abc", "settings": "λ=1"}
+    pictures = save(Figure([[panel(line)]]), tmp_path, "one", told)[:2]
+
+    def redrawn(figure: Figure, told: dict[str, str]) -> list[bool]:
+        for path in pictures:
+            os.utime(path, (1.0, 1.0))
+        save(figure, tmp_path, "one", told)
+        return [path.stat().st_mtime != 1.0 for path in pictures]
+
+    assert redrawn(Figure([[panel(line)]]), dict(told)) == [False, False]
+    assert redrawn(Figure([[panel(line)]], caption="another"), told) == [True, True]
+    assert redrawn(Figure([[panel(replace(line, y=X * (1 + 1e-15)))]]), told) == [True, True]
+    assert redrawn(Figure([[panel(replace(line, y=X * (1 + 1e-15)))]]), told | {"runs": "abd"}) == [True, True]
+    for path in pictures:
+        path.write_bytes(path.read_bytes()[:-40])  # as a full disk leaves it
+    assert redrawn(Figure([[panel(replace(line, y=X * (1 + 1e-15)))]]), told | {"runs": "abd"}) == [True, True]
 
 
 def test_a_page_can_draw_it(figure):

@@ -220,7 +220,6 @@ def gather(
     entry: Entry, draws: Sequence[Settings], store: Store, renewed: set[str] | None = None
 ) -> tuple[list[Evidence], int]:
     """Runs and studies for every draw, from the store where they are there; and how many were computed."""
-    release_programs()
     jobs = [entry.jobs(draw) for draw in draws]
     wanted = [job for group in jobs for job in group.values()]
     made, computed = run_stored(wanted, store, label=entry.id, renewed=renewed)
@@ -337,6 +336,7 @@ def _tables(
         stored = store.find(configuration) if renewed is None or key in renewed else None
         if stored is None:
             computed += 1
+            release_programs()
             columns = study.compute()
             with store.begin(configuration) as live:
                 stored = live.finish(columns, {"complete": True}, {}, replace=is_renewed)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from latebloom.core.interrupts import listening
+from latebloom.core.programs import release_programs
 from latebloom.core.progress import ProgressBar
 from latebloom.core.threads import one_core
 from latebloom.engine.batch import AbstractBatch, Emit, Rows
@@ -43,6 +44,7 @@ def schedule(
         if not isinstance(job, AbstractJob):
             raise InputError(f"jobs must be TrainJob, FlowJob or SlowFlowJob, not {type(job).__name__}")
     workers = cores() if workers is None else check_count("workers", workers)
+    release_programs()
     floor = Floor(batches_of(jobs, workers), listener or Listener(emit))
     threads = min(workers, len(floor.batches))
     if not threads:

@@ -5,44 +5,50 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from latebloom.errors import InputError, LatebloomError
 from latebloom.figures.drawing import draw
+from latebloom.figures.drawn import mark_of, shows
 from latebloom.figures.look import style
 from latebloom.figures.text import words
 from latebloom.figures.traces import Figure, Panel, Trace, letters
 
 # Under which names a picture says where it comes from: those that the two formats know.
-PNG = {"title": "Title", "settings": "Description", "runs": "Source", "software": "Software"}
+PNG = {"title": "Title", "settings": "Description", "runs": "Source", "software": "Software", "mark": "Comment"}
+PDF = {"title": "Title", "settings": "Subject", "runs": "Keywords", "software": "Creator", "mark": "Keywords"}
 PICTURES = ("png", "pdf", "svg")
-PDF = {"title": "Title", "settings": "Subject", "runs": "Keywords", "software": "Creator"}
 
 
 def save(figure: Figure, folder: Path, name: str, told: Mapping[str, str] | None = None) -> list[Path]:
     """Writes `name.png`, `name.pdf` and `name.csv` into `folder`; each appears whole or not at all.
 
-    `told` is what the pictures carry as metadata: their title, settings, ids of the runs, software.
+    `told` is what the pictures carry as metadata: their title, settings, ids of the runs, software. Pictures that are
+    there and show the same are left as they are.
     """
+    mark, pictures = mark_of(figure, told or {}), {suffix: folder / f"{name}.{suffix}" for suffix in ("png", "pdf")}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        canvas = draw(figure)
-        paths = []
-        with style():
-            for suffix, known in (("png", PNG), ("pdf", PDF)):
-                metadata: Any = {known[key]: text for key, text in (told or {}).items()}
-
-                def write(path: Path, suffix: str = suffix, metadata: Any = metadata) -> None:
-                    canvas.savefig(path, format=suffix, metadata=metadata)
-
-                paths.append(_whole(folder / f"{name}.{suffix}", write))
-        paths.append(_whole(folder / f"{name}.csv", lambda path: write_data(figure, path)))
+        if not all(shows(path, mark) for path in pictures.values()):
+            _draw_to(pictures, figure, {**(told or {}), "mark": mark})
+        table = _whole(folder / f"{name}.csv", lambda path: write_data(figure, path))
     except OSError as error:
         raise LatebloomError(
             f"cannot write figures to {folder} ({error.strerror}): choose another with --out DIR"
         ) from None
-    return paths
+    return [*pictures.values(), table]
+
+
+def _draw_to(pictures: Mapping[str, Path], figure: Figure, told: Mapping[str, str]) -> None:
+    canvas = draw(figure)
+    with style():
+        for suffix, known in (("png", PNG), ("pdf", PDF)):
+            metadata: Any = {}
+            for key, text in told.items():
+                metadata[known[key]] = " ".join(filter(None, (metadata.get(known[key]), text)))
+            _whole(pictures[suffix], partial(canvas.savefig, format=suffix, metadata=metadata))
 
 
 def save_as(figure: Figure, path: Path) -> Path:

@@ -221,4 +221,6 @@ def _values(array: pa.Array) -> np.ndarray:
 
     if pa.types.is_string(array.type):
         return np.array(array.to_pylist(), dtype=np.str_)
+    if len(array) and not array.null_count and (pa.types.is_floating(array.type) or pa.types.is_integer(array.type)):
+        return np.array(np.from_dlpack(array))  # `to_numpy` loads pandas
     return np.array(array.to_numpy(zero_copy_only=False))
