@@ -111,7 +111,7 @@ def of_flow(job: Any) -> dict[str, str]:
 
 def of_slow_flow(job: Any) -> dict[str, str]:
     lane, nothing = job.lane(), jnp.asarray(0)
-    fast = fast_lane(lane.problem, None, lane.rtol)
+    fast = fast_lane(lane.problem, None, job.rtol)
     flow = shaped(begin, fast)
     approach = shaped(set_out, fast, flow)
     limit = shaped(land, fast, approach, lane.metric, jnp.asarray(1e-9))

@@ -221,6 +221,25 @@ def test_another_weight_decay_compiles_nothing(compiles):
     assert count() == 0
 
 
+@pytest.mark.parametrize(
+    "job",
+    [
+        FlowJob(regression(), lb.L2(DECAY), time=UNTIL),
+        FlowJob(regression(), lb.L2(DECAY), time=UNTIL, solver="tsit5"),
+        lb.SlowFlowJob(regression(), None, slow_time=8.0),
+    ],
+    ids=["stabilised", "tsit5", "slow"],
+)
+def test_the_steps_are_compiled_once(job):
+    """A start of other types than what follows it would compile them again: it did, 2 s of the first answer."""
+    (batch,) = job.batches({0: job}, 1)
+    batch.compile()
+    start = batch.trees()["progress"]
+    after = batch._advance(start, batch.times[:0], 0)[0]
+    types = [[getattr(leaf, "aval", leaf) for leaf in jax.tree.leaves(tree)] for tree in (start, after)]
+    assert types[0] == types[1]
+
+
 # Kinks
 
 

@@ -117,7 +117,7 @@ class FlowBatch(AbstractBatch):
     def ended(self) -> bool:
         """Whether it cannot or should not go on: it broke down, spent its budget, or saw what it was to stop at."""
         broken = bool(self.progress.broken) or self.spent >= self.job.max_gradients
-        return broken or bool(steps.stopped(self.lane, self.progress))
+        return broken or bool((np.asarray(self.progress.below) & np.asarray(self.lane.stop_on)).any())
 
     def finish(self, emit: Emit, *, cancelled: bool) -> list[Run]:
         if not self.opened:
@@ -178,14 +178,14 @@ def assemble(job: Any, progress: Any, tables: list[Rows], seconds: float, *, can
 
 
 def _milestone(job: Any, watch: Watch, which: int, progress: Any, last: float) -> Milestone:
-    first, latest = (float(value) for value in progress.crossings[which])
-    lost = float(progress.lost[which])
+    first, latest = (float(value) for value in np.asarray(progress.crossings)[which])
+    lost, below = float(np.asarray(progress.lost)[which]), bool(np.asarray(progress.below)[which])
     return Milestone(
         watch.name,
         watch.column,
         watch.threshold,
         first=Crossing(first, (first, first), pinned=True) if np.isfinite(first) else None,
-        stable=Crossing(latest, (latest, latest), pinned=True) if bool(progress.below[which]) else None,
+        stable=Crossing(latest, (latest, latest), pinned=True) if below else None,
         lost=lost if np.isfinite(lost) else None,
         last_step=last,
         clock=job.clock,

@@ -157,11 +157,11 @@ class FlowJob(AbstractJob):
             penalty=in_precision(self.penalty, self.precision),
             probes=jax.tree.map(to_jax, self.all_probes),
             watched=(TrainError(), TestError()),
-            thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
-            stop_on=jnp.asarray([watch.name == self.stop_at for watch in self.watches]),
+            thresholds=to_jax(np.array([watch.threshold for watch in self.watches], float)),
+            stop_on=to_jax(np.array([watch.name == self.stop_at for watch in self.watches])),
             rtol=jnp.asarray(self.rtol),
             atol=jnp.asarray(self.atol),
-            stages=jnp.asarray(most_stages(self.rtol, float(jnp.finfo(self.precision).eps)), float),
+            stages=to_jax(np.array(most_stages(self.rtol, float(jnp.finfo(self.precision).eps)), float)),
             solver=self._solver(),
         )
 

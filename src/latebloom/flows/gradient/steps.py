@@ -121,7 +121,7 @@ def begin(lane: FlowLane, first: jax.Array) -> FlowProgress:
     loss = lane.problem.loss(params)
     return FlowProgress(
         zero, params, memory, control, step, spent + 1, none, none, none, below, crossings,
-        jnp.full(len(lane.watched), jnp.inf), ~jnp.isfinite(loss),
+        jnp.full(len(lane.watched), jnp.inf, float), ~jnp.isfinite(loss),
     )  # fmt: skip
 
 

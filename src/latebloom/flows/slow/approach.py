@@ -7,8 +7,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from latebloom.core.arrays import to_jax
 from latebloom.flows.gradient import steps
 from latebloom.flows.gradient.chebyshev import FIRST, RungeKuttaChebyshev
 from latebloom.flows.gradient.steps import FlowLane, FlowProgress
@@ -43,12 +45,13 @@ class Limit(eqx.Module):
     gradients: jax.Array
 
 
-def fast_lane(problem: AbstractProblem, metric: Any, rtol: Any) -> FlowLane:
+def fast_lane(problem: AbstractProblem, metric: Any, rtol: float) -> FlowLane:
     """The flow of `-D∇F`, more accurate than what follows it: its solver is of second order, the slow one of third."""
-    rtol = jnp.maximum(0.01 * rtol, 1e-13)
-    none, stages = jnp.zeros(0), jnp.asarray(1e3)  # the fast phase is over before a step needs as many
-    never = jnp.zeros(0, bool)
-    return FlowLane(problem, None, (), (), none, never, rtol, 1e-3 * rtol, stages, RungeKuttaChebyshev(), metric)
+    rtol = max(0.01 * rtol, 1e-13)
+    none, never = to_jax(np.zeros(0)), to_jax(np.zeros(0, bool))
+    # The fast phase is over before a step needs a thousand stages.
+    given = (jnp.asarray(number) for number in (rtol, 1e-3 * rtol, 1e3))
+    return FlowLane(problem, None, (), (), none, never, *given, RungeKuttaChebyshev(), metric)
 
 
 def begin(lane: FlowLane) -> FlowProgress:

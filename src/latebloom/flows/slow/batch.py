@@ -23,7 +23,7 @@ class SlowBatch(FlowBatch):
     def __init__(self, number: int, job: Any):
         super().__init__(number, job)
         metric = None if job.metric is None else ravel_pytree(job.problem.init())[1](self.lane.metric)
-        self.fast = approach.fast_lane(self.lane.problem, metric, self.lane.rtol)
+        self.fast = approach.fast_lane(self.lane.problem, metric, job.rtol)
         self.flow: Any = None
         self.way: Any = None
         self.like: dict[str, Any] = {}

@@ -69,18 +69,26 @@ def limit_map(problem: AbstractProblem, params: Params | None = None, *, rtol: f
     problem = require_least_squares(problem, "limit_map")
     require_double(problem, "limit_map")
     rtol = check_number("rtol", rtol, above=1e-11, below=1)
-    start = problem.init() if params is None else _like(params, problem)
-    moved: Any = _From(jax.tree.map(to_jax, problem), start)
-    goal = residual_goal(moved, RESIDUAL)
-    lane = approach.fast_lane(moved, None, jnp.asarray(100 * rtol))
-    found = approach.reach(lane, None, goal, BUDGET)
-    unravel = ravel_pytree(start)[1]
+    arrays: Any = jax.tree.map(to_jax, problem)
+    moved = arrays if params is None else _From(arrays, _like(params, problem))  # a slow flow begins with the former
+    lane = approach.fast_lane(moved, None, 100 * rtol)
+    found = approach.reach(lane, None, _goal(moved), BUDGET)
     return LimitPoint(
-        jax.tree.map(np.asarray, unravel(found.point)),
+        jax.tree.map(np.asarray, _as_parameters(arrays, found.point)),
         float(found.residual),
         bool(found.arrived),
         int(found.gradients),
     )
+
+
+@jax.jit
+def _goal(problem: Any) -> jax.Array:
+    return residual_goal(problem, RESIDUAL)
+
+
+@jax.jit
+def _as_parameters(problem: Any, flat: jax.Array) -> Any:
+    return ravel_pytree(problem.init())[1](flat)
 
 
 def limit_map_derivative(problem: AbstractProblem, params: Params) -> Callable[[Params], Params]:

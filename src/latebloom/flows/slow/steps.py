@@ -128,7 +128,7 @@ def begin(lane: SlowLane, limit: approach.Limit) -> SlowProgress:
     crossings = jnp.where(below[:, None], 0.0, jnp.inf) * jnp.ones((1, 2))
     return SlowProgress(
         params, here, here, first, jnp.ones(()), nearby, none, jnp.maximum(least, limit.residual * limit.arrived),
-        limit.residual, limit.gradients + cost, none, none, none, below, crossings, jnp.full(count, jnp.inf),
+        limit.residual, limit.gradients + cost, none, none, none, below, crossings, jnp.full(count, jnp.inf, float),
         limit.broken, limit.arrived, limit.stalled,
     )  # fmt: skip
 

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from latebloom.core import fields
@@ -67,7 +66,7 @@ class AbstractMatrix(AbstractLinear):
 
     @property
     def has_test(self) -> bool:
-        return bool(jnp.isfinite(self.truth).all())
+        return bool(np.isfinite(np.asarray(self.truth)).all())
 
 
 def require_matrix(problem: AbstractProblem, who: str) -> AbstractMatrix:
