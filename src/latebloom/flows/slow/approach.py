@@ -49,9 +49,9 @@ def fast_lane(problem: AbstractProblem, metric: Any, rtol: float) -> FlowLane:
     """The flow of `-D∇F`, more accurate than what follows it: its solver is of second order, the slow one of third."""
     rtol = max(0.01 * rtol, 1e-13)
     none, never = to_jax(np.zeros(0)), to_jax(np.zeros(0, bool))
-    # The fast phase is over before a step needs a thousand stages.
-    given = (jnp.asarray(number) for number in (rtol, 1e-3 * rtol, 1e3))
-    return FlowLane(problem, None, (), (), none, never, *given, RungeKuttaChebyshev(), metric)
+    tolerances = jnp.asarray(rtol), jnp.asarray(1e-3 * rtol)
+    stages = jnp.asarray(1e3)  # the fast phase is over before a step needs as many
+    return FlowLane(problem, None, (), (), none, never, *tolerances, stages, RungeKuttaChebyshev(), metric)
 
 
 def begin(lane: FlowLane) -> FlowProgress:
