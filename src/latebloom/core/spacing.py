@@ -14,7 +14,7 @@ def geometric(first: float, last: float, count: int) -> tuple[float, ...]:
     >>> geometric(1e-3, 1e-1, 5)
     (0.001, 0.00316227766017, 0.01, 0.0316227766017, 0.1)
     """
-    return tuple(_short(value) for value in np.geomspace(first, last, count).tolist())
+    return tuple(short(value) for value in np.geomspace(first, last, count).tolist())
 
 
 def linear(first: float, last: float, count: int) -> tuple[float, ...]:
@@ -23,8 +23,13 @@ def linear(first: float, last: float, count: int) -> tuple[float, ...]:
     >>> linear(0.1, 0.7, 3)
     (0.1, 0.4, 0.7)
     """
-    return tuple(_short(value) for value in np.linspace(first, last, count).tolist())
+    return tuple(short(value) for value in np.linspace(first, last, count).tolist())
 
 
-def _short(value: float) -> float:
+def short(value: float) -> float:
+    """A computed number with twelve digits.
+
+    >>> short(0.1 + 0.2)
+    0.3
+    """
     return float(f"{value:.12g}")
