@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from latebloom.errors import InputError, UnknownNameError
 from latebloom.store import states
@@ -15,10 +15,16 @@ from latebloom.store.atomic import discard, size
 from latebloom.store.errors import DamagedError, GoneError, NewerError, writing
 from latebloom.store.examination import Examination, examine
 from latebloom.store.export import export_run
+from latebloom.store.facts import STUDY, facts_of
+from latebloom.store.filter import chosen
+from latebloom.store.frame import table_of
 from latebloom.store.index import Index, list_runs
 from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
 from latebloom.store.live import LiveRun, recover_run
 from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside, set_aside, warn
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 
@@ -77,6 +83,16 @@ class Store:
             except GoneError:
                 continue
         return made
+
+    def frame(self, where: str | None = None, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Every run that can be read as a row of a pandas table, oldest first: parameters, milestones, last values.
+
+        A parameter is a column by its short name (`strength`, `seed`; `method_seed` where another part has one, too),
+        t1 and t2 are NaN where they were not reached, and t2 is then between t2_low, the last record, and t2_high, inf.
+        `where` is a condition in SQL, `"strength < 1e-4 and t2 is null"`; it needs the extra `query`.
+        """
+        rows = [row for row in self.read_all(facts_of) if row["kind"] != STUDY]
+        return chosen(table_of(rows), where, columns).to_pandas()
 
     def get(self, id_prefix: str) -> StoredRun:
         """The run whose id is, or alone begins with, `id_prefix`."""
