@@ -46,7 +46,7 @@ def four(store: Store, put: Put) -> Store:
     ],
 )
 def test_a_condition_chooses_rows(four: Store, where: str, strengths: list[float | None]) -> None:
-    assert four.frame(where)["strength"].replace({math.nan: None}).tolist() == strengths
+    assert four.frame(where, columns=["strength"])["strength"].replace({math.nan: None}).tolist() == strengths
 
 
 NOT_A_CONDITION = [

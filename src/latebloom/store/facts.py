@@ -41,6 +41,15 @@ def facts_of(run: StoredRun) -> dict[str, Any]:
     return facts
 
 
+def text_of(run: StoredRun) -> str:
+    """The problem's text; the name of a study and whose it is."""
+    told = run.configuration
+    if STUDY in told:
+        return f"{STUDY}: {told[STUDY]} ({told.get('experiment', 'no entry')})"
+    dynamics = told.get("dynamics")
+    return str(dynamics.get("problem", "")) if isinstance(dynamics, dict) else ""
+
+
 def _parameters(configuration: Mapping[str, Any]) -> dict[str, Any]:
     if "kind" not in configuration:
         return {"problem": _text(configuration.get(STUDY, ""))}

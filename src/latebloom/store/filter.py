@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from latebloom.errors import InputError, LatebloomError
@@ -36,23 +36,16 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\b(?:when|end)\b", re.IGNORECAS
 EXAMPLE = "strength < 1e-4 and problem = 'sparse_recovery' and t2 is null"
 
 
-def chosen(table: pa.Table, where: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-    """The rows that meet a condition, as they are shown: all columns, or these in this order."""
+def met(table: pa.Table, where: str) -> pa.Array:
+    """Which rows of a table by its paths meet a condition on its columns as they are shown; null is no."""
     import pyarrow as pa
 
-    if where is not None:
-        table = table.filter(pa.array(met(table, where), pa.bool_()))
-    return named(table, columns)
-
-
-def met(table: pa.Table, where: str) -> Any:
-    """Which rows of a table by its paths meet a condition on its columns as they are shown; null is no."""
     connection = _connection()
     text = _quoted(where)
     names = _names(connection, text, where)
     known = shown(table)
     if not len(table):  # without a run nothing says which parameters there are
-        return []
+        return pa.array([], pa.bool_())
     used = [known_column(name, known) for name in names] or ["id"]
     import duckdb
 
@@ -60,7 +53,7 @@ def met(table: pa.Table, where: str) -> Any:
     connection.execute("SET lock_configuration = true")
     try:
         rows = connection.execute(f"SELECT coalesce(CAST((\n{text}\n) AS BOOLEAN), false) FROM {TABLE}").fetchnumpy()
-        return next(iter(rows.values()))
+        return pa.array(next(iter(rows.values())), pa.bool_())
     except duckdb.Error as error:
         raise InputError(f"the condition {where!r} has no answer: {_first_line(error)}") from None
     finally:

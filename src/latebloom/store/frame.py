@@ -14,30 +14,24 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from latebloom.errors import UnknownNameError
-from latebloom.store.facts import MILESTONES, PARTS, facts_of
-from latebloom.store.run import StoredRun
+from latebloom.store.facts import MILESTONES, PARTS, STUDY
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
 
 FIRST = ("id", "kind", "problem", "method", "penalty", "solver")
 TIMES = tuple(f"{name}{end}" for name in MILESTONES for end in ("", "_low", "_high"))
 LAST = (*TIMES, "end", "outcome", "seconds", "gradients", "when")
 OWN = {*FIRST, *LAST}
-_TEXTS = {*FIRST, "outcome"}
-
-
-def frame_of(runs: Iterable[StoredRun]) -> pd.DataFrame:
-    """The table of these runs, in their order."""
-    return named(table_of([facts_of(run) for run in runs])).to_pandas()
+_HIDDEN = ("state", "text", "stamp", "inode")  # in a store's table, and not shown
+_TEXTS = {*FIRST, "outcome", "state", "text", "stamp"}
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Facts as columns by their paths; nothing where a run has none."""
     import pyarrow as pa
 
-    names = dict.fromkeys([*FIRST, *LAST])
+    names = dict.fromkeys([*FIRST, *LAST, *_HIDDEN])
     for row in rows:
         names |= dict.fromkeys(row)
     return pa.table({name: column(name, [row.get(name) for row in rows]) for name in names})
@@ -47,6 +41,8 @@ def column(name: str, values: Sequence[Any]) -> pa.Array:
     """Values of one type: whole numbers or switches if all are, else real numbers, else texts."""
     import pyarrow as pa
 
+    if name == "inode":
+        return pa.array(values, pa.uint64())
     kinds = {type(value) for value in values if value is not None}
     if name in _TEXTS or not kinds <= {bool, int, float} or (bool in kinds and len(kinds) > 1):
         return pa.array([None if value is None else _typed(value) for value in values], pa.string())
@@ -72,7 +68,7 @@ def _one_below_the_other(name: str, tables: Sequence[pa.Table]) -> Any:
     if len(types) > 1:
         both = zip(tables, parts, strict=True)
         return column(name, [v for table, part in both for v in (part.to_pylist() if part else [None] * len(table))])
-    kind = types.pop() if types else pa.string() if name in _TEXTS else pa.float64()
+    kind = types.pop() if types else column(name, []).type
     return pa.chunked_array(
         [
             chunk
@@ -84,12 +80,22 @@ def _one_below_the_other(name: str, tables: Sequence[pa.Table]) -> Any:
 
 
 def named(table: pa.Table, wanted: Sequence[str] | None = None) -> pa.Table:
-    """The table with the names that are shown, all or those that are wanted, in their order."""
+    """The rows as they are shown: these columns, or those that every run has and those that one of these has."""
     import pyarrow as pa
 
     sources = shown(table)
-    chosen = list(sources) if wanted is None else [known_column(name, sources) for name in wanted]
+    if wanted is None:
+        chosen = [name for name, paths in sources.items() if name in OWN or any(_is_told(table[p]) for p in paths)]
+    else:
+        chosen = [known_column(name, sources) for name in wanted]
     return pa.table({name: _merged(name, [table[path] for path in sources[name]]) for name in chosen})
+
+
+def is_run(table: pa.Table) -> Any:
+    """Which rows are those of runs, and not of tables of derived numbers."""
+    import pyarrow.compute as pc
+
+    return pc.not_equal(table["kind"], STUDY)
 
 
 def shown(table: pa.Table) -> dict[str, list[str]]:
@@ -115,6 +121,10 @@ def known_column(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.3)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise UnknownNameError(f"unknown column {name!r}: {hint}See all {len(known)} with `latebloom runs list --csv`")
+
+
+def _is_told(values: Any) -> bool:
+    return values.null_count < len(values)
 
 
 def _order(path: str) -> tuple[int, int]:
