@@ -63,6 +63,15 @@ def check_files(folder: Path, checksums: Mapping[str, str], names: Iterable[str]
             raise ValueError(f"{name} is not what was published: its checksum differs")
 
 
+def read_checked(folder: Path, checksums: Mapping[str, str] | None, name: str) -> bytes:
+    """The bytes of a file; ValueError if they are not those that were published."""
+    require_file(folder / name)
+    data = (folder / name).read_bytes()
+    if checksums is not None and checksums.get(name) != hashlib.sha256(data).hexdigest():
+        raise ValueError(f"{name} is not what was published: its checksum differs")
+    return data
+
+
 def require_file(path: Path) -> None:
     """ValueError if the path is a folder or a pipe, which would be waited for."""
     if not stat.S_ISREG(path.stat().st_mode):
