@@ -1,6 +1,20 @@
 """The public names."""
 
-from . import bench, catalog, figures, flows, methods, oracles, penalties, probes, problems, store, theory, zero_loss
+from . import (
+    bench,
+    catalog,
+    figures,
+    flows,
+    laws,
+    methods,
+    oracles,
+    penalties,
+    probes,
+    problems,
+    store,
+    theory,
+    zero_loss,
+)
 from .catalog.reproduction import reproduce
 from .engine.grid import Grid, grid
 from .engine.milestones import Milestones
@@ -63,6 +77,7 @@ __all__ = [
     "flow",
     "flows",
     "grid",
+    "laws",
     "load",
     "methods",
     "oracles",
