@@ -18,14 +18,14 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from planted_laws import EXPONENT, planted  # noqa: E402
+from planted_laws import EXPONENT, planted
 
-from latebloom.laws.fitting import _start  # noqa: E402
-from latebloom.laws.intervals import resample  # noqa: E402
-from latebloom.laws.likelihood import Brackets, Likelihood  # noqa: E402
-from latebloom.laws.maximum import maximise  # noqa: E402
-from latebloom.laws.observations import observe  # noqa: E402
-from latebloom.laws.shapes import Power, Scaled  # noqa: E402
+from latebloom.laws.fitting import _start
+from latebloom.laws.intervals import resample
+from latebloom.laws.likelihood import Brackets, Likelihood
+from latebloom.laws.maximum import maximise
+from latebloom.laws.observations import observe
+from latebloom.laws.shapes import Power, Scaled
 
 DESIGNS: dict[str, dict[str, Any]] = {
     "40 % censored": {},

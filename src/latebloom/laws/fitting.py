@@ -14,7 +14,7 @@ from latebloom.laws.enough import check_enough
 from latebloom.laws.intervals import METHODS, resample
 from latebloom.laws.law import Fit
 from latebloom.laws.likelihood import Brackets, Likelihood
-from latebloom.laws.maximum import Maximum, maximise
+from latebloom.laws.maximum import maximise
 from latebloom.laws.observations import observe
 from latebloom.laws.rivalry import compared
 from latebloom.laws.shapes import Power, Scaled
