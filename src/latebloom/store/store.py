@@ -6,8 +6,10 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from latebloom.errors import InputError, UnknownNameError
 from latebloom.store import states
@@ -15,10 +17,17 @@ from latebloom.store.atomic import discard, size
 from latebloom.store.errors import DamagedError, GoneError, NewerError, writing
 from latebloom.store.examination import Examination, examine
 from latebloom.store.export import export_run
+from latebloom.store.filter import met
+from latebloom.store.frame import is_run, named
 from latebloom.store.index import Index, list_runs
 from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
 from latebloom.store.live import LiveRun, recover_run
 from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside, set_aside, warn
+from latebloom.store.table import choose
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 T = TypeVar("T")
 
@@ -77,6 +86,23 @@ class Store:
             except GoneError:
                 continue
         return made
+
+    def frame(self, where: str | None = None, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """Every run that can be read as a row of a pandas table, oldest first: parameters, milestones, last values.
+
+        A parameter is a column by its short name (`strength`, `seed`; `method_seed` where another part has one, too),
+        t1 and t2 are NaN where they were not reached, and t2 is then between t2_low, the last record, and t2_high, inf.
+        `where` is a condition in SQL, `"strength < 1e-4 and t2 is null"`; it needs the extra `query`.
+        """
+        conditions = [] if where is None else [partial(met, where=where)]
+        return named(self.table(is_run, *conditions), columns).to_pandas()
+
+    def table(self, *questions: Callable[[pa.Table], Any]) -> pa.Table:
+        """The rows for which each question, a function of all rows, says true, oldest first; columns by their paths.
+
+        `frame` shows it; tables of derived numbers are in it, too (their kind is "study").
+        """
+        return choose(self._layout, questions)
 
     def get(self, id_prefix: str) -> StoredRun:
         """The run whose id is, or alone begins with, `id_prefix`."""
@@ -149,6 +175,8 @@ class Store:
     def rebuild_index(self) -> int:
         """Forget the index, scan the folders, and return the number of runs found."""
         self.index().drop()
+        with suppress(OSError):
+            self._layout.table.unlink(missing_ok=True)
         return len(self.runs())
 
     def examine(self, reader: Callable[[StoredRun], object] = lambda run: run) -> Examination:
