@@ -28,7 +28,7 @@ def planted(
     """t2 = 0.2 rate^p strength^q, times exp(effect of the seed + error), rounded up to a step or to a record.
 
     `slopes` lets the exponent differ between seeds, `bracket` is the records' distance in log t2 (0: steps), `tails`
-    gives the errors those of Student's t with 3 degrees of freedom. The `budget` of steps is "common" to all runs, or in
+    gives the errors those of Student's t with 3 degrees of freedom. The `budget` of steps is "common" to all, or in
     "proportion" to the law, as a sweep has it; either way so many are `censored`.
     """
     random = np.random.default_rng([draw, 4711])

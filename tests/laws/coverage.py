@@ -2,8 +2,8 @@
 
     PYTHONPATH=src python tests/laws/coverage.py [--draws 200] [--bootstrap] [DESIGN…]
 
-Prints a table: for each design and method the share of draws that cover, the intervals' mean half width, and the exponent's
-bias and root mean square error. It takes minutes; the tests beside it take a hundred draws of the first design.
+Prints a table: for each design and method the share of draws that cover, the intervals' mean half width, and the
+exponent's bias and root mean square error. It takes minutes; the tests beside it take a hundred of the first design.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from planted_laws import EXPONENT, planted
 
-from latebloom.laws.fitting import _start
 from latebloom.laws.intervals import resample
 from latebloom.laws.likelihood import Brackets, Likelihood
-from latebloom.laws.maximum import maximise
+from latebloom.laws.maximum import maximise, start_of
 from latebloom.laws.observations import observe
 from latebloom.laws.shapes import Power, Scaled
 
@@ -51,7 +50,7 @@ def methods(frame: Any, bootstrap: bool) -> dict[str, tuple[float, float, float]
     shape = Power(Scaled.of(seen.data.logs), seen.labels)
     found: dict[str, tuple[float, float, float]] = {}
     for effects in (True, False):
-        best = maximise(Likelihood(seen.data, shape, effects=effects), [_start(seen.data, shape, effects=effects)])
+        best = maximise(Likelihood(seen.data, shape, effects=effects), [start_of(seen.data, shape, effects=effects)])
         value = float(shape.natural(best.parameters[:2])[1])
         word = "" if effects else ", no effects"
         for how in ("jackknife", "bootstrap")[: 1 + (bootstrap and effects)]:

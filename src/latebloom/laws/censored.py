@@ -67,11 +67,11 @@ def _narrow(middle: np.ndarray, width: np.ndarray, scale: np.ndarray) -> np.ndar
     Relative error width²/24. Where low = high there is no width, and the density of log t2 itself is meant.
     """
     x = np.abs(middle) * width / 2
-    small = x < 1e-2  # where log(sinh(x)/x) and its derivatives are their series to 1e-10
-    safe = np.where(small, 1.0, x)
-    tilt = np.where(small, x**2 / 6 - x**4 / 180, safe + np.log1p(-np.exp(-2 * safe)) - np.log(2 * safe))
-    lean = np.where(small, x / 3 - x**3 / 45, 1 / np.tanh(safe) - 1 / safe)
-    turn = np.where(small, 1 / 3 - x**2 / 15, 1 / safe**2 - 1 / np.sinh(np.minimum(safe, 300)) ** 2)
+    tilt, lean, turn = x**2 / 6 - x**4 / 180, x / 3 - x**3 / 45, 1 / 3 - x**2 / 15  # to 1e-10 up to 0.01
+    if (steep := x > 1e-2).any():
+        y = x[steep]
+        tilt[steep] = y + np.log1p(-np.exp(-2 * y)) - np.log(2 * y)
+        lean[steep], turn[steep] = 1 / np.tanh(y) - 1 / y, 1 / y**2 - 1 / np.sinh(np.minimum(y, 300)) ** 2
     size, side = np.where(width > 0, width, 1 / scale), np.sign(middle) * width / 2
     log = -(middle**2) / 2 - _HALF_LOG_TAU + np.log(size) + tilt
     bend, both = turn * (width / 2) ** 2 - 1, -2 * middle + 2 * side * (lean + x * turn)

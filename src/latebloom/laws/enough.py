@@ -32,7 +32,7 @@ def check_enough(seen: Observations) -> None:
     told += [f"{label}={np.exp(column.min()) / 3:.2g}" for label, column in zip(seen.labels, logs.T, strict=True)]
     where = " or ".join(told)
     if len(logs) < needed:
-        longer = f", or more steps for the {counts.censored} censored ones" if counts.censored else ""
+        longer = f", or give more steps to the {counts.censored} censored" if counts.censored else ""
         raise InputError(
             f"{len(logs)} run{'s' if len(logs) > 1 else ''} with a {quantity} cannot carry "
             f"{len(seen.labels)} exponent{'s' if len(seen.labels) > 1 else ''}: {needed} are needed; add at least "

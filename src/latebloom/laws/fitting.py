@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,12 @@ import numpy as np
 
 from latebloom.errors import InputError, check_choice, check_count, check_number, says_what_it_takes
 from latebloom.laws.conditions import rows_where
+from latebloom.laws.doubts import doubts
 from latebloom.laws.enough import check_enough
 from latebloom.laws.intervals import METHODS, resample
 from latebloom.laws.law import Fit
 from latebloom.laws.likelihood import Brackets, Likelihood
-from latebloom.laws.maximum import maximise
+from latebloom.laws.maximum import maximise, start_of
 from latebloom.laws.observations import observe
 from latebloom.laws.rivalry import compared
 from latebloom.laws.shapes import Power, Scaled
@@ -63,7 +63,7 @@ def fit(
     clusters = data if seen.clustered else Brackets(data.low, data.high, data.logs, np.arange(len(data.low)))
     effects = seen.clustered and seen.counts.used >= FEWEST_PER_SEED * seen.counts.seeds
     shape = Power(Scaled.of(clusters.logs), seen.labels)
-    best = maximise(Likelihood(clusters, shape, effects=effects), [_start(clusters, shape, effects=effects)])
+    best = maximise(Likelihood(clusters, shape, effects=effects), [start_of(clusters, shape, effects=effects)])
     resampled = resample(
         clusters, shape, best, effects=effects, confidence=confidence, method=interval, draws=draws, seed=bootstrap_seed
     )
@@ -80,23 +80,12 @@ def fit(
         spread=_exp(best.parameters[shape.count]),
         seed_spread=_exp(best.parameters[shape.count + 1]) if effects else None,
         log_likelihood=best.log,
-        notes=[*said, *seen.notes],
+        notes=[*said, *seen.notes, *doubts(clusters, shape, seen.quantity, effects=effects)],
         seen=seen,
         shape=shape,
         resampled=resampled,
         compare=lambda: compared(clusters, shape, best, effects=effects),
     )
-
-
-def _start(data: Brackets, shape: Power, *, effects: bool) -> np.ndarray:
-    """Least squares through the brackets, those censored taken at their ends, with errors as large as what is left."""
-    middle = np.where(
-        np.isfinite(data.high), np.where(np.isfinite(data.low), (data.low + data.high) / 2, data.high), data.low
-    )
-    design = shape.mean(np.zeros(shape.count), data.logs)[1]
-    law = np.linalg.lstsq(design, middle, rcond=None)[0]
-    left = math.log(max(float(np.std(middle - design @ law)), 1e-3))
-    return np.array([*law, left, *([left] if effects else [])])
 
 
 def _seeds_of(frame: pd.DataFrame, seeds: str | None) -> tuple[str | None, list[str]]:

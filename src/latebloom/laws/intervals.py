@@ -17,7 +17,7 @@ from latebloom.laws.shapes import Power
 
 MOST_GROUPS = 30  # refits of a jackknife: with more seeds some are left out together
 METHODS = ("jackknife", "bootstrap")
-_UNTOLD = 1e-9  # a curvature, in units of that of all runs, from which nothing is told
+_UNTOLD = 1e-6  # of the spread of regressors that is 1 among all runs: from less nothing is told
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,17 @@ class Resampled:
         from scipy import stats
 
         weights = np.atleast_2d(weights)
-        centre, found = weights @ self.centre, self.rows @ weights.T
+        finite = np.isfinite(self.rows).all(axis=1)
+        centre, found = weights @ self.centre, self.rows[finite] @ weights.T
         smallest = np.sqrt(np.einsum("ij,jk,ik->i", weights, self.least, weights))
         smallest = smallest * stats.norm.ppf(0.5 + self.confidence / 2)
-        if self.method == "bootstrap":
+        if self.method == "bootstrap" and len(found):
             tails = 50 * (1 - self.confidence)
             low, high = np.percentile(found, [tails, 100 - tails], axis=0)
             return np.minimum(low, centre - smallest), np.maximum(high, centre + smallest)
         groups = len(self.rows)
+        if not finite.all():
+            return np.full(len(centre), -np.inf), np.full(len(centre), np.inf)
         error = np.sqrt((groups - 1) / groups * ((found - centre) ** 2).sum(axis=0))
         half = np.maximum(stats.t.ppf(0.5 + self.confidence / 2, groups - 1) * error, smallest)
         return centre - half, centre + half
@@ -60,13 +63,13 @@ def resample(
 
 def _again(data: Brackets, shape: Power, best: Maximum, weights: np.ndarray, *, effects: bool) -> np.ndarray:
     """The parameters where seeds count so often; infinitely far off where the runs that are left tell no law."""
+    kept = (weights[data.owner] > 0) & np.isfinite(data.high)
+    design = shape.mean(best.parameters[: shape.count], data.logs[kept])[1]
+    if len(design) < shape.count or np.linalg.matrix_rank(design, tol=_UNTOLD) < shape.count:
+        return np.full(shape.count, np.inf)
     try:
         found = maximise(Likelihood(data, shape, effects=effects, weights=weights), [best.parameters])
     except NoMaximumError:
-        return np.full(shape.count, np.inf)
-    unit = 1 / np.sqrt(np.abs(np.diag(best.curvature)) + 1e-300)
-    told = (unit[:, None] * found.curvature * unit)[: shape.count, : shape.count]
-    if np.linalg.eigvalsh(told)[0] < _UNTOLD:
         return np.full(shape.count, np.inf)
     return shape.natural(found.parameters[: shape.count])
 

@@ -5,8 +5,9 @@ seed is a draw of the data, and shifts all its runs alike: without the effect a 
 differ by a factor of two, has an exponent with three times the error (tests/laws/coverage.py, "no effects").
 
 The effect is integrated out on `NODES` Gauss-Hermite nodes about the most probable effect, at its own width: exact
-where nothing is censored, and 1e-8 of the log likelihood otherwise. What is inside the integral is log-concave, so that
-Newton's method finds that effect from anywhere.
+where nothing is censored. What is inside the integral is log-concave, so that Newton's method finds that effect from
+anywhere. Of a seed that never got there it is steep on one side and as wide as all seeds on the other: half the nodes
+are Gauss-Legendre's on each side, at the width of that side.
 
 No error is smaller than a run's clock can tell: σ² has a fifth of the bracket's width, squared, added, and `FLOOR`².
 Without it a deterministic law inside all brackets has likelihood 1 at σ = 0 for every parameter that stays inside
@@ -16,17 +17,19 @@ them, and there is no maximum to go to; with it the maximum is in the middle of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from latebloom.laws.censored import Told, told
 from latebloom.laws.shapes import AbstractShape
 
-NODES = 11
-FLOOR = 1e-7  # of t2, relative: what single runs are accurate to
+NODES = 12
+REACH = 5.0  # widths to which a side is integrated, of a seed that never got there
+FLOOR = 1e-5  # of t2, relative: no law of runs holds to more, and at 1e-7 rounding hides the maximum
 SHARE = 0.2  # of a bracket's width; see the module's text
 _NEWTON = 60
+_HALF_LOG_TAU = 0.5 * np.log(2 * np.pi)
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,7 @@ class Likelihood:
     def __init__(self, data: Brackets, shape: AbstractShape, *, effects: bool, weights: np.ndarray | None = None):
         self.data, self.shape, self.effects = data, shape, effects
         self.weights = np.ones(len(data.starts)) if weights is None else np.asarray(weights, float)
-        points, heights = np.polynomial.hermite_e.hermegauss(NODES)
-        self._points, self._heights = points, np.log(heights) + points**2 / 2 - 0.5 * np.log(2 * np.pi)
+        self._never = data.per_seed(np.isfinite(data.high).astype(int)) == 0
         self._effect = np.zeros(len(data.starts))  # where the last search for it ended
 
     def __call__(self, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -97,10 +99,9 @@ class Likelihood:
             log, scores, curvatures = self._given(mean, design, scale, sigma, np.zeros((len(self.weights), 1)), 0.0)
             return log[:, 0], scores[:, 0, :-1], curvatures[:, 0, :-1, :-1]
         tau = float(np.exp(parameters[count + 1]))
-        middle, width = self._most_probable(mean, scale, tau)
-        effect = middle[:, None] + width[:, None] * self._points  # in units of τ, a row per seed
+        effect, heights = self._nodes(*self._most_probable(mean, scale, tau))
         log, scores, curvatures = self._given(mean, design, scale, sigma, effect, tau)
-        log = log - effect**2 / 2 + self._heights + np.log(width)[:, None]
+        log = log - effect**2 / 2 + heights
         most = log.max(axis=1, keepdims=True)
         share = np.exp(log - most)
         total = share.sum(axis=1, keepdims=True)
@@ -109,6 +110,23 @@ class Likelihood:
         off = scores - score[:, None, :]
         spread = np.einsum("gq,gqj,gqk->gjk", share, off, off)
         return (most + np.log(total))[:, 0], score, np.einsum("gq,gqjk->gjk", share, curvatures) + spread
+
+    def _nodes(self, middle: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Effects in units of τ, a row per seed, and the logarithms of their weights under the normal density."""
+        points, heights = _hermite()
+        nodes, logs = middle[:, None] + width[:, None] * points, heights + np.log(width)[:, None]
+        if (never := self._never).any():
+            reach, heights = _legendre()
+            right = np.sqrt(middle**2 + 1) - middle  # where the normal density has fallen by exp(-1/2)
+            sides = ((width[never, None], -reach), (np.abs(right)[never, None], reach))
+            nodes[never] = middle[never, None] + np.hstack([side * points for side, points in sides])
+            logs[never] = np.hstack([np.log(side) + heights for side, _ in sides])
+        return nodes, logs
+
+    def seed_effects(self, parameters: np.ndarray) -> np.ndarray:
+        """How much each seed shifts log t2, at most probable."""
+        self.per_seed(parameters)
+        return self._effect
 
     def _given(
         self, mean: np.ndarray, design: np.ndarray, scale: np.ndarray, sigma: float, effect: np.ndarray, tau: float
@@ -156,3 +174,17 @@ class Likelihood:
                 break
         self._effect = tau * best
         return best, 1 / np.sqrt(curvature)
+
+
+@cache
+def _hermite() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes about a peak of unit width, and the logarithms of their weights."""
+    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    return points, np.log(weights) + points**2 / 2 - _HALF_LOG_TAU
+
+
+@cache
+def _legendre() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes on one side of a peak, from 0 to `REACH`, and the logarithms of their weights."""
+    points, weights = np.polynomial.legendre.leggauss(NODES // 2)
+    return (points + 1) * REACH / 2, np.log(weights * REACH / 2) - _HALF_LOG_TAU

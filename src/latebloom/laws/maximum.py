@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from latebloom.errors import LatebloomError
-from latebloom.laws.likelihood import Likelihood
+from latebloom.laws.likelihood import Brackets, Likelihood
+from latebloom.laws.shapes import Power
 
-DONE = 1e-9  # what another step would add to the log likelihood
+DONE = 1e-8  # what another step would add to the log likelihood
+NOISE = 1e-9  # relative to the log likelihood, of its rounding and quadrature
 FARTHEST = 2.0  # of one parameter, which all are logarithms or of order one
 MOST_STEPS = 200
 
@@ -36,6 +38,17 @@ def maximise(likelihood: Likelihood, starts: Sequence[np.ndarray]) -> Maximum:
     return max(found, key=lambda one: one.log)
 
 
+def start_of(data: Brackets, shape: Power, *, effects: bool) -> np.ndarray:
+    """Least squares through the brackets, those censored taken at their ends, with errors as large as what is left."""
+    low, high = (
+        np.where(np.isfinite(end), end, other) for end, other in ((data.low, data.high), (data.high, data.low))
+    )
+    middle, design = (low + high) / 2, shape.mean(np.zeros(shape.count), data.logs)[1]
+    law = np.linalg.lstsq(design, middle, rcond=None)[0]
+    left = np.log(max(float(np.std(middle - design @ law)), 1e-3))
+    return np.array([*law, left, *([left] if effects else [])])
+
+
 def _from(likelihood: Likelihood, start: np.ndarray) -> Maximum | None:
     """Newton's method with a damping that grows where a step does not help; None where the start says nothing."""
     here, (log, slope, bend) = start, likelihood(start)
@@ -52,7 +65,7 @@ def _from(likelihood: Likelihood, start: np.ndarray) -> Maximum | None:
         if usable and tried[0] > log:
             here, (log, slope, bend) = here + step, tried
             damping = max(damping / 10, 1e-9)
-        elif damping > 1e8:  # no step adds anything that rounding would show
+        elif gain < NOISE * (1 + abs(log)) or damping > 1e8:  # no step adds anything that can be told
             return Maximum(log, here, -bend)
         else:
             damping *= 10

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 # Outcomes of runs whose end says nothing of when it would have happened.
 BROKEN = (
     *("diverged", "not finite", "no zero loss", "not begun", "interrupted"),
-    *("recovered", "live", "abandoned", "partial", "failed"),
+    *("recovered", "live", "abandoned", "partial", "failed", "impossible", "missing"),
 )
 # Columns that are no settings: two runs that differ in them alone are the same experiment.
 _NO_SETTING = {
     *("id", "kind", "outcome", "when", "seconds", "gradients", "end", "censored", "sweep", "state", "solver"),
     *("steps", "time", "slow_time", "t1", "t1_low", "t1_high", "t2", "t2_low", "t2_high"),
-    *("memorised_at", "generalised_at", "stop_at", "records", "delay"),
+    *("stop_at", "records", "delay"),
 }
 
 
@@ -110,7 +110,10 @@ def observe(frame: pd.DataFrame, quantity: str, against: str | Sequence[str], se
 
 
 def _brackets(frame: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of each run's bracket; NaN where nothing is known, ∞ above where it had not happened by the end."""
+    """Ends of each run's bracket; NaN where nothing is known, ∞ above where it had not happened by the end.
+
+    The records before and after say less than a moment that was found between them: that is in its own step.
+    """
     when = numbers(frame, quantity)
     if (wrong := when < 0).any():
         raise InputError(f"{quantity}={when[wrong][0]:g} is negative, and has no logarithm: leave out those runs")
@@ -124,6 +127,9 @@ def _brackets(frame: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarra
     last = np.where(last > 0, last, np.nan)  # what ended at once says nothing
     low = np.where(happened, np.where(np.isnan(low), when, low), last)
     high = np.where(happened, np.where(np.isnan(high), when, high), np.inf)
+    pinned = happened & (when < high)  # found to the step between two records, or in a flow on the dense output
+    step = np.where(when == np.floor(when), when - 1, when)
+    low, high = np.where(pinned, np.maximum(low, step), low), np.where(pinned, when, high)
     if (wrong := low > high).any():
         raise InputError(f"{quantity}_low={low[wrong][0]:g} is above {quantity}_high={high[wrong][0]:g}: swap them")
     return low, high
