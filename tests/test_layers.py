@@ -18,7 +18,7 @@ FLOORS = (
     {"errors"},
     {"core"},
     {"store", "figures", "linalg", "penalties"},
-    {"problems"},
+    {"problems", "laws"},
     {"zero_loss", "methods"},
     {"probes"},
     {"engine", "oracles"},

@@ -18,8 +18,8 @@ from latebloom.store.claims import Claims
 from latebloom.store.errors import BROKEN, DamagedError, GoneError, NewerError, StoreError, reason, writing
 from latebloom.store.examination import Examination, examine
 from latebloom.store.export import export_run
-from latebloom.store.formats import read_json, write_json
 from latebloom.store.filter import met
+from latebloom.store.formats import read_json, write_json
 from latebloom.store.frame import is_run, named
 from latebloom.store.index import Index, list_runs
 from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
