@@ -28,8 +28,17 @@ _PASSING = {CHECKSUMS, OWNER, STREAM, STATE, USELESS}
 
 def seal(folder: Path) -> None:
     """Write down the checksum of every file in the folder, those of others than this package, too."""
-    body = {"format": FORMAT, "files": {name: _digest(folder / name) for name in sorted(_files(folder))}}
-    write_json(folder / CHECKSUMS, body | {"sha256": _text_digest(body)})
+    write_json(folder / CHECKSUMS, _document({name: _digest(folder / name) for name in _files(folder)}))
+
+
+def sealed(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The checksums of files that are still in memory."""
+    return _document({name: hashlib.sha256(data).hexdigest() for name, data in files.items()})
+
+
+def _document(sums: Mapping[str, str]) -> dict[str, Any]:
+    body = {"format": FORMAT, "files": {name: sums[name] for name in sorted(sums)}}
+    return body | {"sha256": _text_digest(body)}
 
 
 def unseal(folder: Path) -> None:

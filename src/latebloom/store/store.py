@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,12 @@ from latebloom.store.export import export_run
 from latebloom.store.filter import met
 from latebloom.store.formats import read_json, write_json
 from latebloom.store.frame import is_run, named
+from latebloom.store.group import Draft, publish_all
 from latebloom.store.index import Index, list_runs
 from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
 from latebloom.store.live import LiveRun, recover_run
 from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside, set_aside, warn
-from latebloom.store.table import choose
+from latebloom.store.table import choose, open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,23 +117,25 @@ class Store:
         except (OSError, *BROKEN) as error:
             raise StoreError(f"cannot read {path} ({reason(error)}): start the sweep again, which writes it") from None
 
+    def publish_all(self, drafts: Sequence[Draft]) -> None:
+        """Publish runs that are over, made by `group.draft`, with one wait for the disk."""
+        publish_all(self._layout, drafts)
+
     def runs(self) -> list[StoredRun]:
         """Every run, oldest first: finished, partial, live and abandoned."""
         return list_runs(self._layout)
 
-    def read_all(self, reader: Callable[[StoredRun], T]) -> list[T]:
-        """What `reader` makes of every run, oldest first; one that it cannot read is a warning and no more."""
-        made: list[T] = []
-        for run in self.runs():
+    def read_rows(self, rows: pa.Table, reader: Callable[[StoredRun], T]) -> Iterator[T]:
+        """What `reader` makes of the runs of these rows of `table`; one that it cannot read is no more than a line."""
+        for run in open_rows(self._layout, rows):
             try:
-                made.append(reader(run))
+                yield reader(run)
             except DamagedError as error:
                 set_aside(self._layout, run.folder, error)
             except NewerError as error:
                 warn(f"{error.what}: left in place, and not listed")
             except GoneError:
                 continue
-        return made
 
     def frame(self, where: str | None = None, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Every run that can be read as a row of a pandas table, oldest first: parameters, milestones, last values.
@@ -206,14 +209,22 @@ class Store:
         """The folders of interrupted and killed runs, by their key."""
         return states.attempts(self._layout)
 
-    def supersede(self, key: str, *, but: str, at: tuple[Any, Any] | None = None) -> None:
-        """Delete attempts at `key` that a published run replaces; see `states.supersede`."""
-        with writing(self.path):
-            states.supersede(self._layout, key, but=but, at=at)
+    def supersede(self, published: Mapping[str, tuple[str, tuple[Any, Any] | None]]) -> None:
+        """Delete the attempts that published runs replace: by key the id of each, and how far it is if not to its end.
 
-    def finished_states(self) -> list[tuple[dict[str, Any], Path]]:
-        """What the states of finished runs say of themselves, with their folders: a longer run goes on from one."""
-        return states.finished(self._layout)
+        See `states.supersede`.
+        """
+        with writing(self.path):
+            states.supersede(self._layout, published)
+
+    def finished_states(self, lineage: str) -> list[tuple[dict[str, Any], Path]]:
+        """What the states of finished runs of this lineage say of themselves: a longer run goes on from one."""
+        return states.finished(self._layout, lineage)
+
+    def remember(self, lineage: str, run: str) -> None:
+        """Write down that a finished run has a state from which others of its lineage go on."""
+        with writing(self.path):
+            states.remember(self._layout, lineage, run)
 
     def index(self) -> Index:
         """The index that makes `runs` quick."""

@@ -9,7 +9,7 @@ that a row whose file somebody edited is read again.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
@@ -22,6 +22,7 @@ from latebloom.store.frame import joined, table_of
 from latebloom.store.index import Index, Name, from_disk, from_row, row_of, stamp_of
 from latebloom.store.layout import Layout, inodes
 from latebloom.store.run import StoredRun, set_aside, warn
+from latebloom.store.states import notice
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -115,20 +116,37 @@ def _stale(layout: Layout, rows: pa.Table) -> set[str]:
 
 
 def _tabulated(layout: Layout, names: Sequence[Name], numbers: Mapping[str, int]) -> pa.Table:
-    """The rows of these runs, from the index where it knows them, else from their folders; the index learns them."""
-    index, changed, rows = Index(layout.index), {}, []
-    known = index.load(names) if numbers else {}
+    """The rows of these runs; `numbers` are the inodes of those that are published."""
+    rows = []
+    for run, stamp in _opened(layout, names):
+        if row := _row(layout, run):
+            rows.append(row | {"stamp": stamp, "inode": numbers.get(run.id)})
+    return table_of(rows)
+
+
+def open_rows(layout: Layout, rows: pa.Table) -> Iterator[StoredRun]:
+    """The runs of some rows, in their order, a part of them in memory at a time."""
+    for first in range(0, len(rows), AT_ONCE):
+        part = rows.slice(first, AT_ONCE)
+        names = list(zip(part["state"].to_pylist(), part["id"].to_pylist(), strict=True))
+        yield from (run for run, _ in _opened(layout, names))
+
+
+def _opened(layout: Layout, names: Sequence[Name]) -> Iterator[tuple[StoredRun, str]]:
+    """These runs with their stamps, from the index where it knows them, else from their folders; the index learns."""
+    index, changed = Index(layout.index), {}
+    known = index.load(names)
     for state, name in names:
         folder = layout.parent(state) / name
         stamp = stamp_of(state, folder)
-        run = from_row(known.get((state, name)), stamp, state, folder)
+        run = from_row(known.pop((state, name), None), stamp, state, folder)
         if run is None and (run := from_disk(layout, state, folder)) and stamp:
             changed[state, name] = row_of(run, stamp)
-        if run is not None and (row := _row(layout, run)):
-            rows.append(row | {"stamp": stamp or "", "inode": numbers.get(name)})
+            notice(layout, run)
+        if run is not None:
+            yield run, stamp or ""
     if changed:
         index.save(changed, ())
-    return table_of(rows)
 
 
 def _row(layout: Layout, run: StoredRun) -> dict[str, Any] | None:
