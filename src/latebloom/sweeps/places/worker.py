@@ -98,3 +98,5 @@ class _Plain(io.TextIOWrapper):
 
 if __name__ == "__main__":
     main()
+    sys.stderr.flush()
+    os._exit(0)  # an interpreter with JAX takes seconds to take itself apart on a busy machine, and Ctrl-C waits for it
