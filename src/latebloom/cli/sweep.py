@@ -53,20 +53,20 @@ def sweep(
         log(f"latebloom: {text}")
     if status:
         return _tell_status(seen, place, as_json)
-    where = _place(workers, cluster, slurm)
+    where = _place(workers, cluster, file if slurm else None)
     if dry_run:
         return _tell_plan(seen, place, where, fresh, as_json)
     return _run(seen, place, where, fresh, as_json)
 
 
-def _place(workers: int | None, cluster: str | None, slurm: bool) -> AbstractPlace:
+def _place(workers: int | None, cluster: str | None, slurm: Path | None) -> AbstractPlace:
     from latebloom.sweeps import places
 
     if workers is not None:
         return places.Processes(workers)
     if cluster is not None:
         return places.DaskCluster(cluster)
-    return places.Slurm() if slurm else places.Here()
+    return places.Here() if slurm is None else places.Slurm.from_file(slurm)
 
 
 def _run(seen: Survey, store: Store, where: AbstractPlace, fresh: bool, as_json: bool) -> int:

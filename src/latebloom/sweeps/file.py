@@ -31,6 +31,7 @@ def read_file(path: str | os.PathLike[str]) -> Sweep:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path.name}: {error}; it is no TOML, see https://toml.io") from None
+    document.pop("slurm", None)  # where it runs is no part of what it is: places/slurm.py reads it
     try:
         beside = {FOLDER: str(path.absolute().parent)} if names_a_function(document.get("problem")) else {}
         return Sweep.read({"name": path.stem, **document, **beside})

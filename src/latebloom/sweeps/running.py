@@ -97,7 +97,7 @@ class _Doing:
 
     def run(self) -> None:
         """Looks what is there, computes the rest, and waits for what others compute."""
-        with listening(self.cancel), self.bar:
+        with listening(self.cancel), self.bar, self.place:
             left = self._look()
             self.found = len(self.ids)
             if left:
