@@ -1,0 +1,1 @@
+"""Laws from many runs, as statistics on numbers: nothing here knows a run."""
