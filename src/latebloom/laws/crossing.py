@@ -1,10 +1,10 @@
 """Where a probability crosses 1/2 along an axis: what is known of it from runs that did or did not, as a posterior.
 
 The model is logistic, `P(x) = 1 / (1 + exp(-(x - c) / w))`, on an axis whose ends are 0 and 1; c is the crossing and
-the sign of w says whether the probability rises. Both have a weak prior that is flat: c from half an axis below to half
-an axis above, log |w| from a quarter of the axis' spacing to the whole axis, both signs alike. So runs that separate
-perfectly have a finite answer, about the gap between the last that did not and the first that did. The posterior is a
-sum over a grid and not a sample: it needs no seed, and it is the same each time.
+the sign of w says whether the probability rises. The prior is weak: c is anywhere from half an axis below to half an
+axis above, |w| from a quarter of the axis' spacing to the whole axis, both signs alike. So runs that separate perfectly
+have a finite answer, about the gap between the last that did not and the first that did. The posterior is a sum over a
+grid and not a sample: it needs no seed, and it is the same each time.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ REACH = 0.5  # of the axis, beyond each end: a crossing out there is told from o
 LEVEL = 0.95
 SHARPEST = 0.25  # of the spacing: a sharper transition looks the same on the grid
 WIDEST = 1.0  # of the axis: a wider one is not told from a constant
-COARSE = 4  # parts of a gap between two places that were tried, 12 scales: they find where the mass is
-FINE = 97  # crossings and 16 scales where the mass is: 12 per standard deviation, 0.001 of it in the interval
-SCALES = (12, 16)
+# The prior of log |w| grows as |w|^TILT. A search stops where its interval is narrow, so also where w is believed too
+# small: on 200 planted curves 185 intervals covered with a flat prior, 190 with this one, 192 with TILT = 1, which
+# takes 7 % more runs.
+TILT = 0.5
+COARSE, COARSE_SCALES = 2, 8  # parts of a gap between two places that were tried: they find where the mass is
+FINE, FINE_SCALES = 97, 16  # where it is: 12 crossings per standard deviation
 DROP = 12.0  # of the logarithm, below which there is no mass: e^-12 = 6e-6
 SLIGHT = 1e-4  # share of the mass below which a direction is left out
 
@@ -114,8 +117,8 @@ def crossing(places: np.ndarray, *, tried: np.ndarray, crossed: np.ndarray, spac
     nodes = _nodes(counts[0])
     sheets = []
     for sign in (1.0, -1.0):
-        scales = np.linspace(*sharpest, SCALES[0])
-        sheets.append((sign, scales, _log_likelihood(counts, nodes, sign * np.exp(scales))))
+        scales = np.linspace(*sharpest, COARSE_SCALES)
+        sheets.append((sign, scales, _log_posterior(counts, nodes, sign * np.exp(scales))))
     best = max(float(values.max()) for _, _, values in sheets)
     fine = [_refined(counts, nodes, *sheet, best) for sheet in sheets if sheet[2].max() > best - DROP]
     top = max(float(values.max()) for _, _, values, _ in fine)
@@ -131,29 +134,33 @@ def crossing(places: np.ndarray, *, tried: np.ndarray, crossed: np.ndarray, spac
 
 
 def _refined(counts, nodes: np.ndarray, sign: float, scales: np.ndarray, values: np.ndarray, best: float):
-    """Crossings, signed scales, log likelihood and size of a cell on a fine grid where a coarse one has its mass."""
+    """Crossings, signed scales, log posterior and size of a cell on a fine grid where a coarse one has its mass."""
     rows, columns = np.nonzero(values > best - DROP)
     low, high = nodes[max(columns.min() - 1, 0)], nodes[min(columns.max() + 1, len(nodes) - 1)]
     narrow, wide = scales[max(rows.min() - 1, 0)], scales[min(rows.max() + 1, len(scales) - 1)]
-    centres, ends = np.linspace(low, high, FINE), np.linspace(narrow, wide, SCALES[1])
+    centres, ends = np.linspace(low, high, FINE), np.linspace(narrow, wide, FINE_SCALES)
     signed = sign * np.exp(ends)
-    return centres, signed, _log_likelihood(counts, centres, signed), (centres[1] - centres[0]) * (ends[1] - ends[0])
+    return centres, signed, _log_posterior(counts, centres, signed), (centres[1] - centres[0]) * (ends[1] - ends[0])
 
 
 def _nodes(places: np.ndarray) -> np.ndarray:
-    """Where the coarse grid looks: between neighbours that were tried nothing is hidden from a quarter of their gap."""
+    """Where the coarse grid looks: between neighbours that were tried nothing is hidden from half of their gap."""
     ends = np.unique(np.concatenate([places, [-REACH, 0.0, 1.0, 1.0 + REACH]]))
     gaps = np.maximum(COARSE, np.ceil(np.diff(ends) / (REACH / 10))).astype(int)
     parts = [np.linspace(low, high, count, endpoint=False) for low, high, count in zip(ends, ends[1:], gaps, strict=False)]
     return np.concatenate([*parts, ends[-1:]])
 
 
-def _log_likelihood(counts, centres: np.ndarray, scales: np.ndarray) -> np.ndarray:
+def _log_posterior(counts, centres: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Of every scale (a row) and every crossing (a column)."""
     places, tried, crossed = counts
     z = (places - centres[:, None]) / scales[:, None, None]
-    from_zero = np.minimum(z, 0) - np.log1p(np.exp(-np.abs(z)))  # log P
-    return from_zero @ tried - z @ (tried - crossed)
+    np.abs(z, out=z)
+    size = np.log1p(np.exp(-z))
+    size += z / 2
+    # log P = z/2 - (|z|/2 + log(1 + e^-|z|)), log(1 - P) the same with -z/2: the odd part needs no array.
+    odd = crossed - tried / 2
+    return ((places @ odd) - centres * odd.sum()) / scales[:, None] - size @ tried + TILT * np.log(np.abs(scales))[:, None]
 
 
 def _logistic(z: np.ndarray) -> np.ndarray:
