@@ -1,6 +1,20 @@
 """The public names."""
 
-from . import bench, catalog, figures, flows, methods, oracles, penalties, probes, problems, store, theory, zero_loss
+from . import (
+    bench,
+    catalog,
+    figures,
+    flows,
+    methods,
+    oracles,
+    penalties,
+    probes,
+    problems,
+    store,
+    sweeps,
+    theory,
+    zero_loss,
+)
 from .catalog.reproduction import reproduce
 from .engine.grid import Grid, grid
 from .engine.milestones import Milestones
@@ -26,6 +40,8 @@ from .methods import (
 )
 from .penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
 from .store import Store
+from .sweeps.definition import Sweep
+from .sweeps.running import sweep
 
 __version__: str
 __all__ = [
@@ -55,6 +71,7 @@ __all__ = [
     "Scheduled",
     "SlowFlowJob",
     "Store",
+    "Sweep",
     "TrainJob",
     "WeightedL2",
     "bench",
@@ -73,6 +90,8 @@ __all__ = [
     "run",
     "slow_flow",
     "store",
+    "sweep",
+    "sweeps",
     "theory",
     "train",
     "zero_loss",
