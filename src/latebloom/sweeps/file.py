@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from latebloom.errors import InputError, LatebloomError
 from latebloom.sweeps.own_problem import names_a_function
@@ -17,8 +17,16 @@ if TYPE_CHECKING:
     from latebloom.sweeps.definition import Sweep
 
 
+BOUNDARY = "boundary"  # a table of the file that is no part of the sweep
+
+
 def read_file(path: str | os.PathLike[str]) -> Sweep:
     """The sweep of a TOML file, named like the file if it does not say; nothing in it is evaluated as code."""
+    return read_tables(path)[0]
+
+
+def read_tables(path: str | os.PathLike[str]) -> tuple[Sweep, dict[str, Any]]:
+    """The sweep of a TOML file, and its table `[boundary]`, empty where there is none."""
     from latebloom.sweeps.definition import Sweep
 
     path = Path(path).expanduser()
@@ -31,9 +39,12 @@ def read_file(path: str | os.PathLike[str]) -> Sweep:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path.name}: {error}; it is no TOML, see https://toml.io") from None
+    table = document.pop(BOUNDARY, {})
     try:
+        if not isinstance(table, dict):
+            raise InputError(f"boundary = {table!r} is no table: write [boundary] and below it along = …")
         beside = {FOLDER: str(path.absolute().parent)} if names_a_function(document.get("problem")) else {}
-        return Sweep.read({"name": path.stem, **document, **beside})
+        return Sweep.read({"name": path.stem, **document, **beside}), table
     except LatebloomError as error:
         line = line_of(text, getattr(error, "keys", ()))
         raise type(error)(f"{path.name}{f', line {line}' if line else ''}: {error}") from None
