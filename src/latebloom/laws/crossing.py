@@ -147,7 +147,9 @@ def _nodes(places: np.ndarray) -> np.ndarray:
     """Where the coarse grid looks: between neighbours that were tried nothing is hidden from half of their gap."""
     ends = np.unique(np.concatenate([places, [-REACH, 0.0, 1.0, 1.0 + REACH]]))
     gaps = np.maximum(COARSE, np.ceil(np.diff(ends) / (REACH / 10))).astype(int)
-    parts = [np.linspace(low, high, count, endpoint=False) for low, high, count in zip(ends, ends[1:], gaps, strict=False)]
+    parts = [
+        np.linspace(low, high, count, endpoint=False) for low, high, count in zip(ends, ends[1:], gaps, strict=False)
+    ]
     return np.concatenate([*parts, ends[-1:]])
 
 
@@ -160,7 +162,9 @@ def _log_posterior(counts, centres: np.ndarray, scales: np.ndarray) -> np.ndarra
     size += z / 2
     # log P = z/2 - (|z|/2 + log(1 + e^-|z|)), log(1 - P) the same with -z/2: the odd part needs no array.
     odd = crossed - tried / 2
-    return ((places @ odd) - centres * odd.sum()) / scales[:, None] - size @ tried + TILT * np.log(np.abs(scales))[:, None]
+    return (
+        ((places @ odd) - centres * odd.sum()) / scales[:, None] - size @ tried + TILT * np.log(np.abs(scales))[:, None]
+    )
 
 
 def _logistic(z: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from latebloom.laws.crossing import Crossing, crossing
 
 BATCH = 8  # runs per proposal, whatever the machine: the cells tried are then the same everywhere
 MISSED = 0.05  # a crossing is looked for in vain when it is on the axis with less than this probability
+FEWEST = 3  # values of an axis
 DIGITS = 6  # of a gain: rounding must not choose between two places that are as good
 
 
@@ -37,8 +38,10 @@ class Search:
         batch: int = BATCH,
     ):
         self.values = np.array([check_number("a value of the axis", value) for value in values])
-        if len(self.values) < 3 or not (np.diff(self.values) > 0).all():
-            raise InputError(f"a boundary needs an axis of at least 3 rising values, not {len(self.values)}: add some")
+        if len(self.values) < FEWEST or not (np.diff(self.values) > 0).all():
+            raise InputError(
+                f"a boundary needs an axis of at least {FEWEST} rising values, not {len(self.values)}: add some"
+            )
         self.scale = check_choice("scale of the axis", scale, ("linear", "log"))
         if scale == "log" and self.values[0] <= 0:
             raise InputError(f"an axis from {self.values[0]:g} has no logarithm: write scale = 'linear'")
@@ -47,6 +50,7 @@ class Search:
         self.grid_runs = len(self.values) * self.seeds
         self.most_runs = self.grid_runs if most_runs is None else check_count("most_runs", most_runs)
         self.batch = check_count("batch", batch)
+        self.allowed = np.full(len(self.values), True)
         self.tried, self.crossed = np.zeros(len(self.values)), np.zeros(len(self.values))
 
     @cached_property
@@ -85,6 +89,10 @@ class Search:
         self.__dict__.pop("known", None)
         self.__dict__.pop("target", None)
 
+    def leave_out(self, number: int) -> None:
+        """There can be no run at the value of this number."""
+        self.allowed[number] = False
+
     @cached_property
     def known(self) -> Crossing:
         """The posterior, on the axis from 0 to 1."""
@@ -118,7 +126,9 @@ class Search:
 
     @property
     def why(self) -> str:
-        """Why nothing more is tried: "narrow", "none" or "all" crossed, "spent"; "" while it goes on."""
+        """Why nothing more is tried: "narrow", "none" or "all" crossed, "spent", "impossible"; "" while it goes on."""
+        if self.allowed.sum() < FEWEST:
+            return "impossible"
         if not self.runs:
             return ""
         if self.known.inside < MISSED and self.crossed.sum() in (0, self.runs):
@@ -133,7 +143,8 @@ class Search:
             return []
         count = min(self.batch, self.most_runs - self.runs)
         if not self.runs:  # evenly, with both ends
-            return [round(at) for at in np.linspace(0, len(self.places) - 1, count)]
+            possible = np.flatnonzero(self.allowed)
+            return [int(possible[round(at)]) for at in np.linspace(0, len(possible) - 1, count)]
         return self._sharpest(count)
 
     def _sharpest(self, count: int) -> list[int]:
@@ -142,7 +153,8 @@ class Search:
         A run that is not made yet counts with its chance: the likelihood of a share of a success.
         """
         known = self.known
-        chances, weights = known.chances(self.places), known.weights
+        possible = np.flatnonzero(self.allowed)
+        chances, weights = known.chances(self.places[possible]), known.weights
         found = []
         for _ in range(count):
             moments = np.stack([weights, weights * known.centres, weights * known.centres**2], axis=1)
@@ -150,8 +162,9 @@ class Search:
             below = moments.sum(axis=0) - above
             left = _variance(above) + _variance(below)
             scale = 10.0**DIGITS / max(float(left.max()), 1e-300)
-            found.append(int(np.argmin(np.round(left * scale))))
-            chance, share = chances[found[-1]], float(above[found[-1], 0])
+            best = int(np.argmin(np.round(left * scale)))
+            found.append(int(possible[best]))
+            chance, share = chances[best], float(above[best, 0])
             weights = weights * np.clip(chance, 1e-300, 1) ** share * np.clip(1 - chance, 1e-300, 1) ** (1 - share)
             weights = weights / weights.sum()
         return sorted(found)

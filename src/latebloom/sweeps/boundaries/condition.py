@@ -58,7 +58,7 @@ def _read(text: str, whole: str) -> Callable[[Mapping[str, Any]], bool]:
 
 def _is(name: str, negated: bool, word: str, whole: str) -> Callable[[Mapping[str, Any]], bool]:
     if word == "reached" and name in MILESTONES:
-        return lambda row: _number(name, row) is not None and not negated or _number(name, row) is None and negated
+        return lambda row: (_number(name, row) is None) is negated
     if name == "outcome" and word in MILESTONES.values():
         return _is(next(one for one, called in MILESTONES.items() if called == word), negated, "reached", whole)
     if name == "outcome":
@@ -80,7 +80,9 @@ def _compared(left: Formula, how: str, right: Formula, row: Mapping[str, Any]) -
 def _number(name: str, row: Mapping[str, Any]) -> float | None:
     """A value of a row; None where it did not happen, or is no number."""
     if name not in row:
-        raise unknown_name("value of a run", name, [one for one, value in row.items() if isinstance(value, int | float)])
+        raise unknown_name(
+            "value of a run", name, [one for one, value in row.items() if isinstance(value, int | float)]
+        )
     value = row[name]
     if value is None or isinstance(value, str):
         return None

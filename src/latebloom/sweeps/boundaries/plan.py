@@ -20,16 +20,16 @@ PARTS = ("along", "crosses", "seeds", "width", "most_runs", "oracle", "theory")
 SEEDS = 20  # runs per value of the full grid, where nobody says
 SEED = "problem.seed"
 ORACLES = ("basis_pursuit", "min_norm", "min_nuclear_norm")
+FEWEST = 200  # runs that a line must be allowed, where the number of cells is what bounds them
 LOGARITHMIC = 1e-6  # relative difference of ratios up to which an axis is evenly spaced in the logarithm
 
 
 @dataclass(frozen=True)
 class Line:
-    """One value of the other axis (None without one) and the numbers of the values along which it is searched."""
+    """One value of the other axis and its place there; None and 0 without one."""
 
     value: Any
-    place: int | None
-    numbers: tuple[int, ...]
+    place: int
 
 
 class Plan:
@@ -98,8 +98,9 @@ class Plan:
         """The sweep with as many seeds as there can be runs in a line, the other axis first and the seeds last."""
         lines = len(self.sweep.axes[self.other]) if self.other else 1
         grid = len(self.values) * self.seeds
-        seeds = min(self.most_runs or grid, MOST // (lines * len(self.values)))
-        if seeds < min(grid, 100):
+        wanted = self.most_runs or grid
+        seeds = min(wanted, MOST // (lines * len(self.values)))
+        if seeds < min(wanted, FEWEST):
             raise InputError(
                 f"{lines:,} x {len(self.values):,} values leave {seeds} seeds each: at most {MOST:,} cells, "
                 "so shorten an axis"
@@ -117,35 +118,21 @@ class Plan:
 
     def number(self, line: Line, value: int, run: int) -> int:
         """The number of a cell: the run-th of a line, at a value of the axis."""
-        return ((line.place or 0) * len(self.values) + value) * self.most + run
+        return (line.place * len(self.values) + value) * self.most + run
 
     def cell(self, line: Line, value: int, run: int) -> Cell:
         """That cell."""
         return self.cells.cell(self.number(line, value, run))
 
-    def lines(self) -> tuple[list[Line], dict[str, str]]:
-        """The lines to search, and why some of their cells are impossible; refused where fewer than three are left."""
-        others = list(enumerate(self.sweep.axes[self.other])) if self.other else [(None, None)]
-        found, reasons = [], {}
-        for place, value in others:
-            line = Line(value, place, tuple(range(len(self.values))))
-            looked = [self.cell(line, number, 0) for number in line.numbers]
-            reasons |= {cell.name: cell.why for cell in looked if cell.job is None}
-            possible = tuple(number for number, cell in enumerate(looked) if cell.job is not None)
-            if len(possible) < 3:
-                why = next(iter(reasons.values()), "")
-                raise InputError(
-                    f"{len(possible)} values of {self.along!r} are possible{_of(self.other, value)}, and a boundary "
-                    f"needs 3: give more{f' ({why})' if why else ''}"
-                )
-            found.append(Line(value, place, possible))
-        return found, reasons
+    def lines(self) -> list[Line]:
+        """The lines to search: one, or one per value of the other axis."""
+        if self.other is None:
+            return [Line(None, 0)]
+        return [Line(value, place) for place, value in enumerate(self.sweep.axes[self.other])]
 
-    def search(self, line: Line) -> Search:
+    def search(self) -> Search:
         """A search that has not begun."""
-        values = [self.values[number] for number in line.numbers]
-        most = min(self.most, len(values) * self.seeds) if self.most_runs is None else self.most
-        return Search(values, scale=self.scale, seeds=self.seeds, width=self.width, most_runs=most)
+        return Search(self.values, scale=self.scale, seeds=self.seeds, width=self.width, most_runs=self.most)
 
 
 def scale_of(values: Sequence[float]) -> str:
@@ -167,7 +154,3 @@ def _oracle(given: Any) -> Callable[[Any], Any] | None:
     from latebloom import oracles
 
     return getattr(oracles, check_choice("oracle of a boundary", str(given), ORACLES))
-
-
-def _of(path: str | None, value: Any) -> str:
-    return "" if path is None else f" at {path} = {getattr(value, 'text', value)}"

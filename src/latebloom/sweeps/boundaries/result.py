@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from latebloom.figures import Figure
 
 
+ENDS = ("crossing", "low", "high")
+
+
 @dataclass(frozen=True)
 class Try:
     """A run that was asked: at which value of the axis, its id, and whether it crossed."""
@@ -70,7 +73,7 @@ class Found:
         if self.is_there:
             told |= {"rises": self.search.known.rises >= 0.5}
         if self.asked is not None:
-            told["oracle"] = None if self.oracle is None else dict(zip(("crossing", "low", "high"), self.oracle))
+            told["oracle"] = None if self.oracle is None else dict(zip(ENDS, self.oracle, strict=True))
             told["oracle_agrees"] = sum(one.oracle == one.crossed for one in self.tries)
         return told | ({} if self.theory is None else {"theory": self.theory})
 
@@ -132,15 +135,18 @@ class Boundary:
         low, high = (f"{line.search.values[end]:g}" for end in (0, -1))
         count = len(line.tries)
         if line.search.why in ("all", "none"):
-            how = f"{line.search.why if line.search.why == 'none' else 'each'} of {count} runs with {name} from {low} to {high}"
-            return f"{where}{self.crosses} in {how}: look below {low} or beyond {high}, or ask for something else"
+            how = "none" if line.search.why == "none" else "each"
+            runs = f"{how} of {count} runs with {name} from {low} to {high}"
+            return f"{where}{self.crosses} in {runs}: look below {low} or beyond {high}, or ask for something else"
         if not line.tries:
-            return f"{where}no run was made yet"
+            return f"{where}no run was made"
         side = "from" if line.search.known.rises >= 0.5 else "up to"
         from_, to = (f"{end:.4g}" for end in line.interval)
         told = f"{where}{self.crosses} in half of the runs {side} {name} = {line.crossing:.4g} (95 %: {from_} to {to})"
         cost = f"{told}; {count:,} runs in place of the grid's {line.search.grid_runs:,}"
-        after = {"spent": ", which is all that was allowed", "": ", interrupted"}.get(line.search.why, "")
+        after = {"spent": ", all that was allowed", "impossible": ", all that can be", "": ", interrupted"}.get(
+            line.search.why, ""
+        )
         oracle = "" if line.oracle is None else f"; the oracle's is at {line.oracle[0]:.4g}"
         return cost + after + oracle + ("" if line.theory is None else f"; theory's at {line.theory:.4g}")
 
@@ -186,7 +192,7 @@ class Boundary:
         lines = [({} if self.other is None else {"value": _plain(line.value)}) | line.to_json() for line in self.lines]
         counts = {"runs": self.runs, "grid_runs": self.grid_runs, "computed": self.computed}
         end = {"failed": dict(self.failed), "interrupted": self.interrupted, "sentence": self.sentence}
-        single = {} if self.other is not None else {name: lines[0][name] for name in ("crossing", "low", "high")}
+        single = {} if self.other is not None else {name: lines[0][name] for name in ENDS}
         ids = [one.id for line in self.lines for one in line.tries]
         return told | single | {"lines": lines} | counts | end | {"ids": ids}
 

@@ -89,13 +89,7 @@ class Rounds:
     cancel: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self):
-        lines, impossible = self.plan.lines()
-        if impossible:
-            name, why = next(iter(impossible.items()))
-            text = f"{len(impossible)} values are impossible, e.g. {name} ({why}); skipped"
-            print(f"latebloom: {text}", file=sys.stderr)
-        self.found = [_Line(line, self.plan.search(line)) for line in lines]
-        self.cache: dict[int, bool] = {}
+        self.found = [_Line(line, self.plan.search()) for line in self.plan.lines()]
 
     def run(self) -> None:
         """Round after round, all lines in each, until every line is over."""
@@ -103,6 +97,9 @@ class Rounds:
             while not self.cancel.is_set() and (proposed := self._proposed()):
                 bar.update(sum(line.search.runs for line in self.found), f"{len(self._open())} lines left")
                 self._round(proposed)
+        if self.failed:
+            name, why = next(iter(self.failed.items()))
+            print(f"latebloom: {len(self.failed)} runs cannot be made, e.g. {name} ({why}); left out", file=sys.stderr)
         if self.cancel.is_set():
             done = sum(line.search.runs for line in self.found)
             text = f"interrupted with {done:,} runs in the store; the same call goes on from there"
@@ -117,7 +114,7 @@ class Rounds:
     def _proposed(self) -> dict[int, tuple[_Line, int]]:
         """The cells of the next round, each with its line and the place of its value in the search."""
         return {
-            self.plan.number(line.line, line.line.numbers[at], line.used + turn): (line, at)
+            self.plan.number(line.line, at, line.used + turn): (line, at)
             for line in self._open()
             for turn, at in enumerate(line.search.propose()[: self.plan.most - line.used])
         }
@@ -128,13 +125,15 @@ class Rounds:
         rows = rows_of(self.store, [key for key in ids.values() if key is not None])
         if self.cancel.is_set():
             return
-        if not rows:
+        if not rows and not any(line.search.runs for line in self.found):
             name, why = next(iter(self.failed.items()), ("", "no run came back"))
             raise InputError(f"none of {len(proposed)} runs can be made: {name} ({why})")
         for number, (line, at) in proposed.items():
             line.used += 1
             key = ids.get(number)
-            if key is not None:
+            if key is None:
+                line.search.leave_out(at)
+            else:
                 line.hear(at, number, key, self._row(number, rows[key]), self.plan)
 
     def _row(self, number: int, told: dict[str, Any]) -> dict[str, Any]:
@@ -198,7 +197,7 @@ class _Line:
         """What the search has found, with the oracle's answer to the same cells and theory's."""
         asked = None
         if plan.oracle is not None:
-            asked = plan.search(self.line)
+            asked = plan.search()
             for one in self.tries:
                 asked.tell(one.at, bool(one.oracle))
         return Found(self.line.value, self.search, tuple(self.tries), asked, _by_theory(plan, self.line))
@@ -225,7 +224,7 @@ def _by_theory(plan: Plan, line: Line) -> float | None:
     """Theory's boundary on a line: its formula in the parameters of the line's job."""
     if plan.theory is None:
         return None
-    job = plan.cell(line, line.numbers[0], 0).job
+    job = next((job for at in range(len(plan.values)) if (job := plan.cell(line, at, 0).job) is not None), None)
     return plan.theory({name: _parameter(job, name) for name in plan.theory.names})
 
 
