@@ -11,7 +11,7 @@ import warnings
 import typer
 from typer.exceptions import TyperException
 
-from latebloom.cli import bench, boundary, catalog, doctor, lookup, reproduce, run, runs
+from latebloom.cli import bench, boundary, catalog, doctor, lookup, reproduce, run, runs, sweep
 from latebloom.cli.common import print_json
 from latebloom.core.interrupts import raising
 from latebloom.errors import LatebloomError
@@ -31,6 +31,7 @@ app.command("verify")(reproduce.verify)
 app.command("coverage")(catalog.coverage)
 app.command("run")(run.run)
 app.command("boundary")(boundary.boundary)
+app.command("sweep")(sweep.sweep)
 for room in lookup.ROOMS:
     app.command(room)(lookup.command(room))
 app.add_typer(runs.app, name="runs")

@@ -69,14 +69,12 @@ class Claims:
                     return False
                 lost.append(mine)
 
-    def is_free(self, key: str) -> bool:
-        """Whether no living process computes the run, as far as can be told."""
-        number = 1
-        while os.path.lexists(claim := self._folder / f"{key}.{number}"):
-            if self._is_alive(claim):
-                return False
-            number += 1
-        return True
+    def living(self) -> set[str]:
+        """The keys of the runs that some process computes now."""
+        with suppress(OSError):
+            there = [file for file in self._folder.iterdir() if file.suffix[1:].isdigit()]
+            return {file.stem for file in there if self._is_alive(file)}
+        return set()
 
     def release(self, keys: Iterable[str]) -> None:
         """Give up these claims: the runs are in the store, or somebody else may compute them."""
@@ -140,7 +138,8 @@ class Claims:
 
     def _now(self) -> float:
         """The time on the clock of the disk, which may be another machine's."""
-        with suppress(OSError):
-            os.utime(self._owner)
-            return self._owner.stat().st_mtime
+        if self._beating is not None:
+            with suppress(OSError):
+                os.utime(self._owner)
+                return self._owner.stat().st_mtime
         return time.time()

@@ -68,6 +68,10 @@ class Store:
             return False
         return read_or_set_aside(self._layout, folder, lambda place: (reader(open_whole(place)), True)) is not None
 
+    def finished_ids(self) -> set[str]:
+        """The keys of the finished runs, none of them looked at."""
+        return {folder.name for folder in folders(self._layout.finished)}
+
     def read_id(self, key: str, reader: Callable[[StoredRun], T]) -> T | None:
         """What `reader` makes of the documents of the finished run with this key, as `read` has it."""
         folder = self._layout.finished / key

@@ -11,6 +11,8 @@ from latebloom.engine.run import Run
 from latebloom.engine.storage import load
 from latebloom.store import Store
 from latebloom.sweeps.axes import values_at
+from latebloom.sweeps.dataset import POINTS, dataset_of
+from latebloom.sweeps.picture import scatter
 from latebloom.sweeps.rows import rows_of
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure as MatplotlibFigure
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +38,23 @@ class SweepResult:
     store: Store = field(repr=False)
     impossible: Mapping[int, str] = field(default_factory=dict)
     failed: Mapping[int, str] = field(default_factory=dict)
-    computed: int = 0
+    wanted: Sequence[str | None] = ()  # the ids of all cells that are possible, there or not
+    found: int = 0  # that were in the store already
     interrupted: bool = False
+
+    @property
+    def computed(self) -> int:
+        """How many cells were computed for this, by this process or by another one at once."""
+        return sum(key is not None for key in self.ids) - self.found
+
+    @property
+    def interruption(self) -> str:
+        """What Ctrl-C left, in a line; empty if it was not heard."""
+        if not self.interrupted:
+            return ""
+        possible, done = len(self.ids) - len(self.impossible), sum(key is not None for key in self.ids)
+        text = f"interrupted with {done:,} of {possible:,} runs in the store, {possible - done:,} left"
+        return f"{text}; what was begun is kept, and the same call goes on from there"
 
     def values(self, number: int) -> dict[str, Any]:
         """The values of a cell by the paths of the axes."""
@@ -60,6 +79,23 @@ class SweepResult:
         told = rows.get(key, {}) if key is not None else {}
         why = "impossible" if number in self.impossible else "failed" if number in self.failed else "missing"
         return {shown[path]: value for path, value in values.items()} | (told or {"id": key, "outcome": why})
+
+    def dataset(self, columns: Sequence[str] | None = None, *, points: int = POINTS) -> xr.Dataset:
+        """An xarray dataset, the axes as dimensions: milestones, last values, and curves (`columns`, or all).
+
+        Curves are on a common logarithmic clock of so many points, and NaN beyond the end of their run. It needs the
+        extra `query`.
+        """
+        return dataset_of(self, columns, points)
+
+    def plot(self, column: str = "t2", *, x: str, hue: str | None = None) -> MatplotlibFigure:
+        """A column of the frame against a formula in others, `x="learning_rate*strength"`, a series per `hue`.
+
+        A milestone that was not reached is a hollow triangle at the end of its run.
+        """
+        from latebloom.figures import draw
+
+        return draw(scatter(self.frame(), column, x, hue))
 
     @property
     def runs(self) -> Mapping[str, Run]:

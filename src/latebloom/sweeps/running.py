@@ -6,14 +6,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from functools import partial
 
 from latebloom.core.interrupts import listening
-from latebloom.core.json import plain
 from latebloom.core.progress import ProgressBar
-from latebloom.engine.scheduler import cores
 from latebloom.engine.storage import Place, opened
-from latebloom.errors import CapabilityError, InputError, says_what_it_takes
+from latebloom.errors import InputError, says_what_it_takes
 from latebloom.store import Store
 from latebloom.sweeps.definition import Sweep
 from latebloom.sweeps.places.base import AbstractPlace
@@ -22,6 +19,7 @@ from latebloom.sweeps.plan import Costs, costs
 from latebloom.sweeps.result import SweepResult
 from latebloom.sweeps.shards import Done, Shard, run_cells, run_shard
 from latebloom.sweeps.survey import Survey, survey
+from latebloom.sweeps.written import shown_axes, write_down
 
 ENOUGH = 2  # shards per worker in the first round, after which the rest is cut by what they took
 
@@ -42,7 +40,7 @@ def sweep(
     - `store`: a store or its folder; by default your own. What is there is not computed again, and of several sweeps
       at once each run is one's.
     - `workers`: the number of threads, one a core by default.
-    - `place`: where it is computed, if not in this process: `lb.sweeps.Processes(8)`, `DaskCluster(…)`, `Slurm(…)`.
+    - `place`: where it is computed, if not in this process (`lb.sweeps.places`).
     - `strict`: an impossible cell is an error; else it is named, and skipped.
     - `fresh`: what is stored counts for nothing, and is replaced.
     - `progress`: a bar on standard error; by default only on a terminal, after two seconds.
@@ -63,42 +61,36 @@ def sweep(
         raise InputError(f"store={store!r}: a sweep keeps its runs; give a folder, or leave it out for your own")
     if place is not None and workers is not None:
         raise InputError("give workers, the threads of this process, or place, not both")
-    kept = opened(store)
     seen = survey(wanted, progress=progress)
     if text := seen.tell(strict=strict):
         print(f"latebloom: {text}", file=sys.stderr)
-    write_down(wanted, seen, kept)
-    where = place or Here()
-    doing = _Doing(seen, kept, where, cores() if workers is None else workers, fresh, progress)
-    doing.run()
-    if text := doing.interruption():
+    result = run_cells_of(seen, opened(store), place or Here(workers), fresh=fresh, progress=progress)
+    if text := result.interruption:
         print(f"latebloom: {text}", file=sys.stderr)
+    return result
+
+
+def run_cells_of(
+    seen: Survey, store: Store, place: AbstractPlace, *, fresh: bool = False, progress: bool | None = None
+) -> SweepResult:
+    """Runs the cells of a sweep that was looked at, and says nothing."""
+    write_down(seen, store)
+    doing = _Doing(seen, store, place, fresh=fresh, progress=progress)
+    doing.run()
+    if doing.failed:
+        write_down(seen, store, doing.failed)
     return doing.result()
-
-
-def write_down(sweep: Sweep, seen: Survey, store: Store) -> None:
-    """Keeps what the sweep is made of, so that its runs are found by its name."""
-    try:
-        document = sweep.document
-    except CapabilityError:  # functions of this process
-        document = None
-    axes = {path: [getattr(value, "text", value) for value in values] for path, values in sweep.axes.items()}
-    impossible = {str(number): why for number, why in seen.impossible.items()}
-    told = {"format": 1, "kind": sweep.kind, "axes": axes, "ids": seen.keys, "impossible": impossible}
-    store.keep_sweep(sweep.name, plain(told | {"sweep": document}, sweep.name, lossless=True))
 
 
 class _Doing:
     """A sweep on its way."""
 
-    def __init__(
-        self, seen: Survey, store: Store, place: AbstractPlace, threads: int, fresh: bool, progress: bool | None
-    ):
+    def __init__(self, seen: Survey, store: Store, place: AbstractPlace, *, fresh: bool, progress: bool | None):
         self.seen, self.store, self.place, self.fresh = seen, store, place, fresh
-        self.here = isinstance(place, Here)
-        self.threads = threads if self.here else 1
+        self.threads = place.threads
         self.ids: dict[int, str] = {}
         self.failed: dict[int, str] = {}
+        self.found = 0  # in the store before anything was computed
         self.computed = 0
         self.cancel = threading.Event()
         self.bar = ProgressBar(seen.sweep.name, len(seen.possible), enabled=progress)
@@ -110,19 +102,18 @@ class _Doing:
             self.found = len(self.ids)
             if left:
                 estimate = costs(self.seen, left)
-                self._round(estimate.cut(left, workers=self.place.workers, threads=self.threads), estimate)
+                self._rounds(estimate.cut(left, workers=self.place.workers, threads=self.threads), estimate)
             if left := self._left():
                 self._compute([tuple(left)], wait=True)
 
     def _look(self) -> list[int]:
         """The cells that are not in the store."""
-        if self.fresh:
-            return self.seen.possible
-        for number in self.seen.possible:
+        for number in [] if self.fresh else self.seen.possible:
             key = self.seen.keys[number]
             assert key is not None
             if self.store.has(key):
                 self.ids[number] = key
+                self.bar.update(len(self.ids), "looking")
             if self.cancel.is_set():
                 break
         return self._left()
@@ -131,7 +122,7 @@ class _Doing:
         over = self.ids.keys() | self.failed.keys()
         return [] if self.cancel.is_set() else [number for number in self.seen.possible if number not in over]
 
-    def _round(self, shards: list[tuple[int, ...]], estimate: Costs) -> None:
+    def _rounds(self, shards: list[tuple[int, ...]], estimate: Costs) -> None:
         """Some shards first, then the rest as these tell."""
         first = shards[: ENOUGH * self.place.workers]
         took = self._compute(first)
@@ -147,55 +138,47 @@ class _Doing:
 
         def hear(done: Done) -> None:
             spent[0] += done.seconds * self.threads
-            self._hear(cells[done.number], done)
+            self._hear(shards[done.number], done)
 
-        cells = dict(enumerate(shards))
-        document = {} if self.here else self.seen.sweep.document
+        document = {} if isinstance(self.place, Here) else self.seen.sweep.document
         path = str(self.store.path)
-        tasks = [Shard(n, document, part, path, wait, self.fresh) for n, part in cells.items()]
-        self.place.run(self._work(), tasks, hear, self.cancel)
+        tasks = [Shard(n, document, part, path, wait, self.fresh) for n, part in enumerate(shards)]
+        work: Callable[[Shard], Done] = self._work_here if isinstance(self.place, Here) else run_shard
+        self.place.run(work, tasks, hear, self.cancel)
         return spent[0]
 
-    def _work(self) -> Callable[[Shard], Done]:
-        if not self.here:
-            return run_shard
-        return partial(self._work_here, self.seen.sweep)
-
-    def _work_here(self, sweep: Sweep, shard: Shard) -> Done:
-        return run_cells(sweep, shard, workers=self.threads, bar=_PartOfBar(self))
+    def _work_here(self, shard: Shard) -> Done:
+        """A shard without its document, which could not hold functions of this process."""
+        return run_cells(self.seen.sweep, shard, workers=self.threads, bar=_PartOfBar(self, len(shard.cells)))
 
     def _hear(self, cells: tuple[int, ...], done: Done) -> None:
         self.ids |= {number: key for number, key in zip(cells, done.ids, strict=True) if key is not None}
         self.failed |= done.failed
         self.computed += done.computed
-        self.bar.update(len(self.ids) + len(self.failed), self.told())
+        self.bar.update(self.over, self.told())
+
+    @property
+    def over(self) -> int:
+        """How many cells need nothing more."""
+        return len(self.ids) + len(self.failed)
 
     def told(self, running: int = 0) -> str:
         """How far it is, in a few words."""
         parts = {"done": len(self.ids) - self.found, "running": running, "failed": len(self.failed)}
-        return ", ".join([f"{count:,} {word}" for word, count in parts.items() if count] +
-                         [f"{self.found:,} from the store"] * bool(self.found))  # fmt: skip
-
-    def interruption(self) -> str:
-        """What Ctrl-C left, in a line; empty if it was not heard."""
-        if not self.cancel.is_set():
-            return ""
-        left = len(self.seen.possible) - len(self.ids) - len(self.failed)
-        done = f"interrupted with {len(self.ids):,} of {len(self.seen.possible):,} runs in the store"
-        return f"{done}, {left:,} left; what was begun is kept, and the same call goes on from there"
+        told = [f"{count:,} {word}" for word, count in parts.items() if count]
+        return ", ".join([*told, f"{self.found:,} from the store"] if self.found else told)
 
     def result(self) -> SweepResult:
         """What there is now."""
-        sweep, total = self.seen.sweep, len(self.seen.keys)
-        axes = {path: [getattr(value, "text", value) for value in values] for path, values in sweep.axes.items()}
         return SweepResult(
-            name=sweep.name,
-            axes=axes,
-            ids=[self.ids.get(number) for number in range(total)],
+            name=self.seen.sweep.name,
+            axes=shown_axes(self.seen.sweep),
+            ids=[self.ids.get(number) for number in range(len(self.seen.keys))],
+            store=self.store,
             impossible=self.seen.impossible,
             failed=self.failed,
-            store=self.store,
-            computed=self.computed,
+            wanted=self.seen.keys,
+            found=self.found,
             interrupted=self.cancel.is_set(),
         )
 
@@ -203,9 +186,9 @@ class _Doing:
 class _PartOfBar(ProgressBar):
     """What a shard tells of its own progress, as part of the whole."""
 
-    def __init__(self, doing: _Doing):
+    def __init__(self, doing: _Doing, cells: int):
         super().__init__("", 1, enabled=False)
-        self.doing, self.before = doing, len(doing.ids) + len(doing.failed)
+        self.doing, self.before, self.cells = doing, doing.over, cells
 
     def update(self, done: float, doing: str = "") -> None:
-        self.doing.bar.update(self.before + done, doing or self.doing.told())
+        self.doing.bar.update(self.before + done, doing or self.doing.told(self.cells - int(done)))

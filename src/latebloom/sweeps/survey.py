@@ -8,12 +8,13 @@ from typing import Any
 
 from latebloom.core.progress import ProgressBar
 from latebloom.engine.batch import structure
+from latebloom.engine.grid import name_of_cell
 from latebloom.engine.job import AbstractJob
 from latebloom.engine.training import TrainJob
 from latebloom.errors import InputError, LatebloomError
 from latebloom.sweeps.definition import Sweep
 
-SHOWN = 3  # impossible cells that an error names
+SHOWN = 3  # reasons that a line gives, each with its first cell
 
 
 @dataclass
@@ -41,14 +42,21 @@ class Survey:
         """What is to be said of impossible cells, an error with `strict` or where there are no others."""
         if not self.impossible:
             return ""
-        named = [f"{self.sweep.cell(number).name} ({why})" for number, why in list(self.impossible.items())[:SHOWN]]
-        more = "" if len(self.impossible) <= SHOWN else f", and {len(self.impossible) - SHOWN:,} more"
+        reasons: dict[str, list[int]] = {}
+        for number, why in self.impossible.items():
+            reasons.setdefault(why, []).append(number)
+        named = [self._named(why, cells) for why, cells in list(reasons.items())[:SHOWN]]
+        more = "" if len(reasons) <= SHOWN else f"; {len(reasons) - SHOWN:,} more reasons"
         text = f"{len(self.impossible):,} of {len(self.keys):,} cells are impossible: {'; '.join(named)}{more}"
         if len(self.impossible) == len(self.keys):
             raise InputError(text)
         if strict:
             raise InputError(f"{text}; leave strict out to skip them")
         return f"{text}; skipped"
+
+    def _named(self, why: str, cells: list[int]) -> str:
+        others = f" and {len(cells) - 1:,} others" if len(cells) > 1 else ""
+        return f"{name_of_cell(self.sweep.values(cells[0]))}{others} ({why})"
 
 
 def survey(sweep: Sweep, *, progress: bool | None = None) -> Survey:

@@ -13,6 +13,7 @@ class AbstractPlace(ABC):
     """Somewhere shards are computed, by as many workers as it has."""
 
     workers: int = 1  # how many shards it computes at a time, to the best of its knowledge
+    threads: int = 1  # on how many cores it computes each
 
     @abstractmethod
     def run(
