@@ -27,21 +27,22 @@ def boundary(
 
     Every run is kept as it is made: after Ctrl-C or a kill the same command goes on.
     """
+    from latebloom.engine.scheduler import cores
+    from latebloom.engine.storage import InterruptedWork
+    from latebloom.sweeps.boundaries.plan import plan_of
     from latebloom.sweeps.boundaries.preview import preview
-    from latebloom.sweeps.boundaries.running import boundary as find
+    from latebloom.sweeps.boundaries.running import Rounds
 
     if dry_run:
         told = preview(file, open_store(store))
         print_json(told.to_json()) if as_json else print(told.sentence)
         return 0
-    found = find(file, store=open_store(store), workers=workers)
+    found = Rounds(plan_of(file), open_store(store), None, workers or cores(), None).run()
+    if found.interrupted:
+        raise InterruptedWork(found.interruption)
     if out is not None:
         from latebloom.figures import save_as
 
         log(f"drawn: {save_as(found.figure(), out)}")
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print(found.sentence)
-        log("its runs: latebloom runs list")
-    return 130 if found.interrupted else 0 if found.found else 1
+    print_json(found.to_json()) if as_json else print(found.sentence)
+    return 0 if found.found else 1

@@ -23,7 +23,8 @@ WIDEST = 1.0  # of the axis: a wider one is not told from a constant
 # takes 7 % more runs.
 TILT = 0.5
 COARSE, COARSE_SCALES = 2, 8  # parts of a gap between two places that were tried: they find where the mass is
-FINE, FINE_SCALES = 97, 16  # where it is: 12 crossings per standard deviation
+# Where it is, closer in two rounds, crossings and scales: in the end some ten per standard deviation.
+ROUNDS = ((33, 12), (97, 16))
 DROP = 12.0  # of the logarithm, below which there is no mass: e^-12 = 6e-6
 SLIGHT = 1e-4  # share of the mass below which a direction is left out
 
@@ -135,12 +136,28 @@ def crossing(places: np.ndarray, *, tried: np.ndarray, crossed: np.ndarray, spac
 
 def _refined(counts, nodes: np.ndarray, sign: float, scales: np.ndarray, values: np.ndarray, best: float):
     """Crossings, signed scales, log posterior and size of a cell on a fine grid where a coarse one has its mass."""
-    rows, columns = np.nonzero(values > best - DROP)
-    low, high = nodes[max(columns.min() - 1, 0)], nodes[min(columns.max() + 1, len(nodes) - 1)]
-    narrow, wide = scales[max(rows.min() - 1, 0)], scales[min(rows.max() + 1, len(scales) - 1)]
-    centres, ends = np.linspace(low, high, FINE), np.linspace(narrow, wide, FINE_SCALES)
-    signed = sign * np.exp(ends)
-    return centres, signed, _log_posterior(counts, centres, signed), (centres[1] - centres[0]) * (ends[1] - ends[0])
+    signed, cell = np.empty(0), 0.0
+    ends = (nodes[0], nodes[-1]), (scales[0], scales[-1])
+    for many, some in ROUNDS:
+        rows, columns = np.nonzero(values > best - DROP)
+        ends = _box(nodes, columns, ends[0]), _box(scales, rows, ends[1])
+        nodes, scales = _middles(*ends[0], many), _middles(*ends[1], some)
+        signed, cell = sign * np.exp(scales), float(np.ptp(ends[0]) / many * np.ptp(ends[1]) / some)
+        values = _log_posterior(counts, nodes, signed)
+        best = float(values.max())
+    return nodes, signed, values, cell
+
+
+def _box(points: np.ndarray, chosen: np.ndarray, ends: tuple[float, float]) -> tuple[float, float]:
+    """From the neighbour before the first of the points chosen to that after the last, or to the ends."""
+    first, last = chosen.min(), chosen.max()
+    low = ends[0] if first == 0 else points[first - 1]
+    return low, ends[1] if last == len(points) - 1 else points[last + 1]
+
+
+def _middles(low: float, high: float, count: int) -> np.ndarray:
+    """The middles of so many cells from one end to the other."""
+    return low + (high - low) / count * (np.arange(count) + 0.5)
 
 
 def _nodes(places: np.ndarray) -> np.ndarray:

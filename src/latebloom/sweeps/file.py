@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,14 +41,21 @@ def read_tables(path: str | os.PathLike[str]) -> tuple[Sweep, dict[str, Any]]:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path.name}: {error}; it is no TOML, see https://toml.io") from None
     table = document.pop(BOUNDARY, {})
-    try:
+    with saying_the_line(path):
         if not isinstance(table, dict):
             raise InputError(f"boundary = {table!r} is no table: write [boundary] and below it along = …")
         beside = {FOLDER: str(path.absolute().parent)} if names_a_function(document.get("problem")) else {}
         return Sweep.read({"name": path.stem, **document, **beside}), table
+
+
+@contextmanager
+def saying_the_line(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An error within the block is about this file: it says which line."""
+    try:
+        yield
     except LatebloomError as error:
-        line = line_of(text, getattr(error, "keys", ()))
-        raise type(error)(f"{path.name}{f', line {line}' if line else ''}: {error}") from None
+        line = line_of(Path(path).read_text(encoding="utf-8"), getattr(error, "keys", ()))
+        raise type(error)(f"{Path(path).name}{f', line {line}' if line else ''}: {error}") from None
 
 
 def line_of(text: str, keys: Sequence[str]) -> int | None:

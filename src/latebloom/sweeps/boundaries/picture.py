@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from latebloom.sweeps.boundaries.result import Boundary, Found
 
 POINTS = 201
-MOST = 9.0  # points, the diameter at which the most runs of a value are drawn
 
 
 def picture(boundary: Boundary) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice
@@ -15,7 +16,10 @@ from latebloom.laws.search import Search
 from latebloom.sweeps.axes import MOST
 from latebloom.sweeps.boundaries.condition import Condition
 from latebloom.sweeps.definition import Cell, Sweep
+from latebloom.sweeps.file import read_tables, saying_the_line
+from latebloom.sweeps.template import concerning
 
+TABLE = "boundary"
 PARTS = ("along", "crosses", "seeds", "width", "most_runs", "oracle", "theory")
 SEEDS = 20  # runs per value of the full grid, where nobody says
 SEED = "problem.seed"
@@ -51,24 +55,26 @@ class Plan:
         oracle: str | Callable[[Any], Any] | None = None,
         theory: str | None = None,
     ):
-        self.sweep, self.condition = sweep, Condition(crosses)
+        self.sweep = sweep
         self.seed = next((path for path in sweep.axes if path.rpartition(".")[2] == "seed"), SEED)
-        self.along = self._axis(along)
-        others = [path for path in sweep.axes if path not in (self.along, self.seed)]
-        if len(others) > 1:
-            raise InputError(
-                f"a boundary has one axis beside {self.along!r} and the seeds, not {len(others)} ({', '.join(others)}):"
-                " give the others one value each, in the problem, method or penalty"
-            )
-        self.other = others[0] if others else None
         given = list(sweep.axes.get(self.seed, ()))
-        self.seeds = check_count("seeds", seeds) if seeds is not None else len(given) if len(given) > 1 else SEEDS
-        self.values = self._numbers()
-        self.scale = scale_of(self.values)
-        self.width = None if width is None else check_number("width", width, above=0)
-        self.most_runs = None if most_runs is None else check_count("most_runs", most_runs)
-        self.oracle = _oracle(oracle)
-        self.theory = None if theory is None else Formula(theory)
+        with concerning(TABLE, "crosses"):
+            self.condition = Condition(crosses)
+        with concerning(TABLE, "along"):
+            self.along = self._axis(along)
+            self.other = self._beside()
+            self.values = self._numbers()
+            self.scale = scale_of(self.values)
+        with concerning(TABLE, "seeds"):
+            self.seeds = check_count("seeds", seeds) if seeds is not None else len(given) if len(given) > 1 else SEEDS
+        with concerning(TABLE, "width"):
+            self.width = None if width is None else check_number("width", width, above=0)
+        with concerning(TABLE, "most_runs"):
+            self.most_runs = None if most_runs is None else check_count("most_runs", most_runs)
+        with concerning(TABLE, "oracle"):
+            self.oracle = _oracle(oracle)
+        with concerning(TABLE, "theory"):
+            self.theory = None if theory is None else Formula(theory)
         self.cells = self._extended(given)
 
     @classmethod
@@ -76,7 +82,8 @@ class Plan:
         """The plan of a table as a file has it; what is given beside it counts more."""
         for name in table:
             if name not in PARTS:
-                raise unknown_name("part of [boundary]", name, PARTS)
+                with concerning(TABLE, name):
+                    raise unknown_name("part of [boundary]", name, PARTS)
         return cls(sweep, **{**table, **{name: value for name, value in given.items() if value is not None}})
 
     def _axis(self, along: str | None) -> str:
@@ -87,6 +94,16 @@ class Plan:
         if len(matches) != 1:
             raise unknown_name("axis to search along", along, known)
         return matches[0]
+
+    def _beside(self) -> str | None:
+        """The one axis that is neither searched along nor the seeds'."""
+        others = [path for path in self.sweep.axes if path not in (self.along, self.seed)]
+        if len(others) > 1:
+            raise InputError(
+                f"a boundary has one axis beside {self.along!r} and the seeds, not {len(others)} ({', '.join(others)}):"
+                " give the others one value each, in the problem, method or penalty"
+            )
+        return others[0] if others else None
 
     def _numbers(self) -> list[float]:
         values = list(self.sweep.axes[self.along])
@@ -133,6 +150,15 @@ class Plan:
     def search(self) -> Search:
         """A search that has not begun."""
         return Search(self.values, scale=self.scale, seeds=self.seeds, width=self.width, most_runs=self.most)
+
+
+def plan_of(sweep: Sweep | str | os.PathLike[str], **given: Any) -> Plan:
+    """The plan for a sweep, or for a file with its table `[boundary]`; what is wrong there is said with its line."""
+    if isinstance(sweep, Sweep):
+        return Plan.read(sweep, {}, **given)
+    wanted, table = read_tables(sweep)
+    with saying_the_line(sweep):
+        return Plan.read(wanted, table, **given)
 
 
 def scale_of(values: Sequence[float]) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 
 from latebloom.engine.scheduler import cores
 from latebloom.engine.storage import Place, opened
-from latebloom.sweeps.boundaries.plan import Plan
-from latebloom.sweeps.file import read_tables
+from latebloom.sweeps.boundaries.plan import plan_of
 from latebloom.sweeps.plan import trial
 
 SAVES = (
@@ -43,8 +42,7 @@ class Preview:
 
 def preview(path: str | os.PathLike[str], store: Place = True) -> Preview:
     """What `lb.boundary` of a file would do."""
-    sweep, table = read_tables(path)
-    plan, kept = Plan.read(sweep, table), opened(store)
+    plan, kept = plan_of(path), opened(store)
     lines, search = plan.lines(), plan.search()
     first = [plan.cell(line, at, turn) for line in lines for turn, at in enumerate(search.propose())]
     jobs = [cell.identified for cell in first if cell.job is not None]

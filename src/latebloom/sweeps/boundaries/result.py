@@ -125,6 +125,11 @@ class Boundary:
         return any(line.is_there for line in self.lines)
 
     @property
+    def interruption(self) -> str:
+        """What Ctrl-C left, in a line."""
+        return f"interrupted with {self.runs:,} runs in the store; the same call goes on from there"
+
+    @property
     def sentence(self) -> str:
         """What was found, in a sentence per line."""
         return "\n".join(self._sentence(line) for line in self.lines)

@@ -16,10 +16,9 @@ from latebloom.engine.storage import Place, opened
 from latebloom.errors import InputError, says_what_it_takes
 from latebloom.laws.search import Search
 from latebloom.store import Store
-from latebloom.sweeps.boundaries.plan import Line, Plan
+from latebloom.sweeps.boundaries.plan import Line, Plan, plan_of
 from latebloom.sweeps.boundaries.result import Boundary, Found, Try
 from latebloom.sweeps.definition import Sweep
-from latebloom.sweeps.file import read_tables
 from latebloom.sweeps.places.base import AbstractPlace
 from latebloom.sweeps.rows import rows_of
 from latebloom.sweeps.shards import Done, Shard, run_cells, run_shard
@@ -63,16 +62,17 @@ def boundary(
     >>> print(found.sentence)  # doctest: +ELLIPSIS
     outcome is diverged in half of the runs from learning_rate = ...
     """
-    wanted, table = (sweep, {}) if isinstance(sweep, Sweep) else read_tables(sweep)
     given = {"along": along, "crosses": crosses, "seeds": seeds, "width": width, "most_runs": most_runs}
-    plan = Plan.read(wanted, table, **given, oracle=oracle, theory=theory)
+    plan = plan_of(sweep, **given, oracle=oracle, theory=theory)
     if store is None or store is False:
         raise InputError(f"store={store!r}: a boundary keeps its runs; give a folder, or leave it out for your own")
     if place is not None and workers is not None:
         raise InputError("give workers, the threads of this process, or place, not both")
     doing = Rounds(plan, opened(store), place, cores() if workers is None else workers, progress)
-    doing.run()
-    return doing.result()
+    found = doing.run()
+    if found.interrupted:
+        print(f"latebloom: {found.interruption}", file=sys.stderr)
+    return found
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Rounds:
     def __post_init__(self):
         self.found = [_Line(line, self.plan.search()) for line in self.plan.lines()]
 
-    def run(self) -> None:
+    def run(self) -> Boundary:
         """Round after round, all lines in each, until every line is over."""
         with listening(self.cancel), ProgressBar(self.plan.sweep.name, self._most(), enabled=self.progress) as bar:
             while not self.cancel.is_set() and (proposed := self._proposed()):
@@ -100,10 +100,7 @@ class Rounds:
         if self.failed:
             name, why = next(iter(self.failed.items()))
             print(f"latebloom: {len(self.failed)} runs cannot be made, e.g. {name} ({why}); left out", file=sys.stderr)
-        if self.cancel.is_set():
-            done = sum(line.search.runs for line in self.found)
-            text = f"interrupted with {done:,} runs in the store; the same call goes on from there"
-            print(f"latebloom: {text}", file=sys.stderr)
+        return self.result()
 
     def _open(self) -> list[_Line]:
         return [line for line in self.found if not line.search.why]
