@@ -124,6 +124,14 @@ class Search:
         low, high = self.interval
         return self.known.width if self.asked is None else high - low
 
+    def _is_narrow(self) -> bool:
+        """Whether the interval is no wider than it has to be; what is plainly wider is not compared in full.
+
+        By the information in independent outcomes at even spacing d, the grid's is about 3.92 √(w d / seeds).
+        """
+        rough = max(3.92 * (abs(self.known.scale) * self.spacing / self.seeds) ** 0.5, self.spacing)
+        return (self.asked is not None or self.known.width < 2 * rough) and self.width <= self.target
+
     @property
     def why(self) -> str:
         """Why nothing more is tried: "narrow", "none" or "all" crossed, "spent", "impossible"; "" while it goes on."""
@@ -133,7 +141,7 @@ class Search:
             return ""
         if self.known.inside < MISSED and self.crossed.sum() in (0, self.runs):
             return "all" if self.crossed.sum() else "none"
-        if self.runs > self.batch and self.known.inside >= 1 - MISSED and self.width <= self.target:
+        if self.runs > self.batch and self.known.inside >= 1 - MISSED and self._is_narrow():
             return "narrow"
         return "spent" if self.runs >= self.most_runs else ""
 
