@@ -17,6 +17,7 @@ PAPERS = ("beyond_l2", "dichotomy", "geometry", "riemannian")
 FLOORS = (
     {"errors"},
     {"core"},
+    {"laws"},
     {"store", "figures", "linalg", "penalties"},
     {"problems", "laws"},
     {"zero_loss", "methods"},

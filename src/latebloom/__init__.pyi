@@ -41,6 +41,7 @@ from .methods import (
 )
 from .penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
 from .store import Store
+from .sweeps.boundaries.running import boundary
 from .sweeps.definition import Sweep
 from .sweeps.running import sweep
 
@@ -76,6 +77,7 @@ __all__ = [
     "TrainJob",
     "WeightedL2",
     "bench",
+    "boundary",
     "catalog",
     "figures",
     "flow",

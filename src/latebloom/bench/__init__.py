@@ -21,6 +21,7 @@ _HOMES = {
     "isolated": "latebloom.bench.isolated",
     "dichotomy": "latebloom.bench.dichotomy",
     "networks": "latebloom.bench.networks",
+    "boundary": "latebloom.bench.boundary",
 }
 
 __all__ = ["BenchResult", "names", "select"]

@@ -108,6 +108,10 @@ class Sweep:
             if self._count > MOST:
                 raise InputError(f"a sweep of {self._count:,} cells: at most {MOST:,}; shorten an axis")
 
+    def over(self, axes: Mapping[str, Any]) -> Sweep:
+        """The same jobs over other axes."""
+        return Sweep.read({**self._given, "axes": dict(axes)})
+
     def __len__(self) -> int:
         return self._count
 

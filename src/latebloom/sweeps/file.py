@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from latebloom.errors import InputError, LatebloomError
 from latebloom.sweeps.own_problem import names_a_function
@@ -17,8 +18,16 @@ if TYPE_CHECKING:
     from latebloom.sweeps.definition import Sweep
 
 
+BOUNDARY = "boundary"  # a table of the file that is no part of the sweep
+
+
 def read_file(path: str | os.PathLike[str]) -> Sweep:
     """The sweep of a TOML file, named like the file if it does not say; nothing in it is evaluated as code."""
+    return read_tables(path)[0]
+
+
+def read_tables(path: str | os.PathLike[str]) -> tuple[Sweep, dict[str, Any]]:
+    """The sweep of a TOML file, and its table `[boundary]`, empty where there is none."""
     from latebloom.sweeps.definition import Sweep
 
     path = Path(path).expanduser()
@@ -32,12 +41,22 @@ def read_file(path: str | os.PathLike[str]) -> Sweep:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path.name}: {error}; it is no TOML, see https://toml.io") from None
     document.pop("slurm", None)  # where it runs is no part of what it is: places/slurm.py reads it
-    try:
+    table = document.pop(BOUNDARY, {})
+    with saying_the_line(path):
+        if not isinstance(table, dict):
+            raise InputError(f"boundary = {table!r} is no table: write [boundary] and below it along = …")
         beside = {FOLDER: str(path.absolute().parent)} if names_a_function(document.get("problem")) else {}
-        return Sweep.read({"name": path.stem, **document, **beside})
+        return Sweep.read({"name": path.stem, **document, **beside}), table
+
+
+@contextmanager
+def saying_the_line(path: str | os.PathLike[str]) -> Iterator[None]:
+    """An error within the block is about this file: it says which line."""
+    try:
+        yield
     except LatebloomError as error:
-        line = line_of(text, getattr(error, "keys", ()))
-        raise type(error)(f"{path.name}{f', line {line}' if line else ''}: {error}") from None
+        line = line_of(Path(path).read_text(encoding="utf-8"), getattr(error, "keys", ()))
+        raise type(error)(f"{Path(path).name}{f', line {line}' if line else ''}: {error}") from None
 
 
 def line_of(text: str, keys: Sequence[str]) -> int | None:

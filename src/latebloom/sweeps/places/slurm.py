@@ -25,7 +25,11 @@ def lines(*, note: str) -> Any:
     """Some lines of a job script."""
 
     def check(what: str, value: Any) -> tuple[str, ...]:
-        if isinstance(value, str) or not isinstance(value, Iterable) or not all(isinstance(item, str) for item in value):
+        if (
+            isinstance(value, str)
+            or not isinstance(value, Iterable)
+            or not all(isinstance(item, str) for item in value)
+        ):
             raise InputError(f"{what} must be a list of lines, not {value!r}: write {what} = ['…']")
         return tuple(value)
 
