@@ -21,7 +21,7 @@ from latebloom.store.filter import met
 from latebloom.store.frame import is_run, named
 from latebloom.store.group import Draft, publish_all
 from latebloom.store.index import Index, list_runs
-from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
+from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, is_id, run_key
 from latebloom.store.live import LiveRun, recover_run
 from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside, set_aside, warn
 from latebloom.store.table import choose, open_rows
@@ -109,12 +109,19 @@ class Store:
 
     def get(self, id_prefix: str) -> StoredRun:
         """The run whose id is, or alone begins with, `id_prefix`."""
-        state, folder = _lookup(id_prefix, self._layout.places())
+        state, folder = self._place(id_prefix)
         return open_run(folder, state)
 
     def id_of(self, id_prefix: str) -> str:
         """The whole id of the run, readable or not, whose id is, or alone begins with, `id_prefix`."""
-        return _lookup(id_prefix, self._layout.places())[1].name
+        return self._place(id_prefix)[1].name
+
+    def _place(self, id_prefix: str) -> Place:
+        """Where a run is; for a whole id of a published one no other is looked at."""
+        for state in ("finished", "partial"):
+            if is_id(id_prefix) and os.path.lexists(self._layout.parent(state) / id_prefix):
+                return state, self._layout.parent(state) / id_prefix
+        return _lookup(id_prefix, self._layout.places())
 
     def delete(self, id_prefix: str) -> str:
         """Delete one run, damaged or not, and return its id; a live one is refused."""
@@ -129,7 +136,8 @@ class Store:
         if gone_is_fine:
             there = {folder.name for _, folder in places}
             id_prefixes = [name for name in id_prefixes if name in there]
-        chosen = dict.fromkeys(_lookup(prefix, places) for prefix in id_prefixes)
+        exact = {folder.name: (state, folder) for state, folder in places}
+        chosen = dict.fromkeys(exact.get(prefix) or _lookup(prefix, places) for prefix in id_prefixes)
         for state, folder in chosen:
             if state == "live":
                 raise InputError(f"run {folder.name} is still being written: stop its process first, then delete it")
