@@ -70,7 +70,7 @@ def test_a_listing_from_the_index_opens_no_run(store: Store, put: Put, monkeypat
     def refuse(*_: object) -> None:
         raise AssertionError("the index should have answered")
 
-    monkeypatch.setattr(index_module, "_from_disk", refuse)
+    monkeypatch.setattr(index_module, "from_disk", refuse)
     assert store.runs() == before
     assert [run.modified for run in store.runs()] == [run.modified for run in before]
     assert store.runs()[0].columns["step"].tolist() == [0, 1, 2, 3, 4]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latebloom.core.json import parse, plain
 from latebloom.store.errors import DamagedError, GoneError, NewerError, StoreError
@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS {_TABLE} (
     state TEXT NOT NULL, id TEXT NOT NULL, stamp TEXT NOT NULL,
     configuration TEXT NOT NULL, summary TEXT NOT NULL, PRIMARY KEY (state, id)
 )"""
+_SELECT = f"SELECT state, id, stamp, configuration, summary FROM {_TABLE}"
 _PATIENCE = 0.5  # seconds to wait for another process; then reading the folders is as quick
 
 Name = tuple[str, str]  # state and id
@@ -45,15 +46,19 @@ class Index:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def load(self) -> dict[Name, Row]:
-        """All rows; none if the file is missing, locked or broken."""
+    def load(self, names: Iterable[Name] | None = None) -> dict[Name, Row]:
+        """All rows, or those of some runs; none if the file is missing, locked or broken."""
         import sqlite3
 
         if not self.path.is_file():
             return {}
         try:
             with self._connect() as connection:
-                rows = connection.execute(f"SELECT state, id, stamp, configuration, summary FROM {_TABLE}")
+                if names is None:
+                    rows = connection.execute(_SELECT)
+                else:
+                    one = f"{_SELECT} WHERE state = ? AND id = ?"
+                    rows = (row for name in names for row in connection.execute(one, name))
                 return {(state, name): Row(*rest) for state, name, *rest in rows}
         except sqlite3.Error:
             return {}
@@ -119,10 +124,10 @@ def list_runs(layout: Layout) -> list[StoredRun]:
     runs: dict[Name, StoredRun] = {}
     changed: dict[Name, Row] = {}
     for state, folder in layout.places():
-        name, stamp = (state, folder.name), _stamp(state, folder)
-        run = _from_row(known.get(name), stamp, state, folder)
-        if run is None and (run := _from_disk(layout, state, folder)) and stamp:
-            changed[name] = _row(run, stamp)
+        name, stamp = (state, folder.name), stamp_of(state, folder)
+        run = from_row(known.get(name), stamp, state, folder)
+        if run is None and (run := from_disk(layout, state, folder)) and stamp:
+            changed[name] = row_of(run, stamp)
         if run is not None:
             runs[name] = run
     gone = known.keys() - runs.keys()
@@ -131,7 +136,7 @@ def list_runs(layout: Layout) -> list[StoredRun]:
     return sorted(runs.values(), key=lambda run: (run.modified, run.id))
 
 
-def _stamp(state: State, folder: Path) -> str | None:
+def stamp_of(state: State, folder: Path) -> str | None:
     """A text that changes when the run does; None for a live run, which always does."""
     if state in ("live", "abandoned"):
         return None
@@ -142,7 +147,7 @@ def _stamp(state: State, folder: Path) -> str | None:
         return None
 
 
-def _from_row(row: Row | None, stamp: str | None, state: State, folder: Path) -> StoredRun | None:
+def from_row(row: Row | None, stamp: str | None, state: State, folder: Path) -> StoredRun | None:
     if row is None or stamp is None or row.stamp != stamp:
         return None
     modified = int(stamp.split()[1]) / 1e9
@@ -152,7 +157,7 @@ def _from_row(row: Row | None, stamp: str | None, state: State, folder: Path) ->
         return None
 
 
-def _from_disk(layout: Layout, state: State, folder: Path) -> StoredRun | None:
+def from_disk(layout: Layout, state: State, folder: Path) -> StoredRun | None:
     """The run in a folder; what cannot be read is said in a line and must not hide the others."""
     try:
         if state == "live":  # not moved aside: a process is writing to it
@@ -167,6 +172,12 @@ def _from_disk(layout: Layout, state: State, folder: Path) -> StoredRun | None:
     return None
 
 
-def _row(run: StoredRun, stamp: str) -> Row:
-    texts = [json.dumps(plain(part, lossless=True)) for part in (run.configuration, run.summary)]
-    return Row(stamp, *texts)
+def row_of(run: StoredRun, stamp: str) -> Row:
+    return Row(stamp, _dumped(run.configuration), _dumped(run.summary))
+
+
+def _dumped(document: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(document, allow_nan=False)
+    except ValueError:  # a number that JSON does not have
+        return json.dumps(plain(document, lossless=True))

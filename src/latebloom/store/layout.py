@@ -105,30 +105,58 @@ class Layout:
         """The SQLite index; it may be deleted at any time."""
         return self.root / "index.sqlite"
 
+    @property
+    def table(self) -> Path:
+        """What is known of all runs as columns; it may be deleted at any time."""
+        return self.root / "table.arrow"
+
+    @property
+    def lineages(self) -> Path:
+        """Which finished runs a longer one can go on from: `<lineage>/<key>`, empty files."""
+        return self.root / "lineages"
+
+    def parent(self, state: State) -> Path:
+        """The folder that runs in this state are in."""
+        return {"finished": self.finished, "partial": self.partial}.get(state, self.live)
+
+    def unpublished(self) -> list[Place]:
+        """State and folder of every run that is being written or was left by a process that died."""
+        live = [folder for folder in folders(self.live) if os.path.lexists(folder / CONFIGURATION)]
+        return [("live" if is_owned(folder) else "abandoned", folder) for folder in live]
+
     def places(self) -> list[Place]:
         """State and folder of every run, from the names of the folders alone."""
         # The live ones first: one that is published meanwhile is then seen twice and not missed.
-        live = [folder for folder in folders(self.live) if os.path.lexists(folder / CONFIGURATION)]
-        found: list[Place] = [("live" if is_owned(folder) else "abandoned", folder) for folder in live]
+        found = self.unpublished()
         found.extend(("partial", folder) for folder in folders(self.partial))
         found.extend(("finished", folder) for folder in folders(self.finished))
         return found
 
 
+def is_id(text: str) -> bool:
+    """Whether a text is a whole id."""
+    return _ID.fullmatch(text) is not None
+
+
 def folders(parent: Path) -> list[Path]:
-    """The runs in `parent`, sorted; none if it does not exist.
+    """The runs in `parent`, sorted; none if it does not exist."""
+    return [parent / name for name in sorted(inodes(parent))]
+
+
+def inodes(parent: Path) -> dict[str, int]:
+    """The runs in `parent` by their names, each with the number by which the file system knows its folder.
 
     Anything else there is not ours: a note somebody left, a run on its way out (`.deleted-…`). What has the name of a
     run and is no folder is a damaged run.
     """
     try:
-        names = [path.name for path in parent.iterdir()]
+        with os.scandir(parent) as entries:
+            return {entry.name: entry.inode() for entry in entries if _ID.fullmatch(entry.name)}
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        return {}
     except OSError as error:
         text = f"cannot read {parent} ({reason(error)}): check its permissions or choose another with --store DIR"
         raise StoreError(text) from error
-    return [parent / name for name in sorted(names) if _ID.fullmatch(name)]
 
 
 def canonical(configuration: Mapping[str, Any]) -> str:
