@@ -21,6 +21,7 @@ _HOMES = {
     "isolated": "latebloom.bench.isolated",
     "dichotomy": "latebloom.bench.dichotomy",
     "networks": "latebloom.bench.networks",
+    "sweep": "latebloom.bench.sweep",
     "store": "latebloom.bench.store",
 }
 
