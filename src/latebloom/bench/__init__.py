@@ -22,6 +22,8 @@ _HOMES = {
     "dichotomy": "latebloom.bench.dichotomy",
     "networks": "latebloom.bench.networks",
     "boundary": "latebloom.bench.boundary",
+    "sweep": "latebloom.bench.sweep",
+    "store": "latebloom.bench.store",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -31,7 +33,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', 'dichotomy', 'networks']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', ..., 'store']
     """
     return list(_HOMES)
 

@@ -160,7 +160,7 @@ class Keeper(Listener):
         at = None if run.outcome.complete else (run.outcome.step, math.inf)
         if number not in self.live:
             self.early.pop(number, None)
-            self.over.add(draft(run.configuration, *run.to_stored(), replace=self.fresh), at)
+            self.over.add(draft(run.configuration, *run.to_stored(), replaces=self.fresh), at)
             return run
         live, job = self.live[number], self.jobs[number]
         if run.outcome.complete and job.lineage is None:

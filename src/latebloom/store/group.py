@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class Draft:
     key: str
     files: Mapping[str, bytes]
     is_complete: bool
-    replace: bool
+    replaces: bool
 
     suffix: str
 
@@ -40,6 +40,13 @@ class Draft:
     def id(self) -> str:
         """Under which it will be found: the key of a finished run, that of a partial one with a suffix of its own."""
         return self.key if self.is_complete else f"{self.key}-{self.suffix}"
+
+    def of(self, configuration: Mapping[str, Any]) -> Draft:
+        """The same run under another configuration."""
+        files = {name: data for name, data in self.files.items() if name != CHECKSUMS}
+        files[CONFIGURATION] = json_bytes(configuration, "configuration")
+        files[CHECKSUMS] = json_bytes(sealed(files), "checksums")
+        return replace(self, key=run_key(configuration), files=files)
 
     def paths(self, folder: Path) -> list[Path]:
         """All that must be on the disk before the folder has its name."""
@@ -56,7 +63,7 @@ def draft(
     summary: Mapping[str, Any],
     arrays: Mapping[str, Any] | None = None,
     *,
-    replace: bool = False,
+    replaces: bool = False,
 ) -> Draft:
     """The files of a run, in memory."""
     files = {
@@ -66,7 +73,7 @@ def draft(
         CONFIGURATION: json_bytes(configuration, "configuration"),
     }
     files[CHECKSUMS] = json_bytes(sealed(files), "checksums")
-    return Draft(run_key(configuration), files, is_complete(summary), replace, token())
+    return Draft(run_key(configuration), files, is_complete(summary), replaces, token())
 
 
 def publish_all(layout: Layout, drafts: Sequence[Draft]) -> None:
@@ -83,7 +90,7 @@ def publish_all(layout: Layout, drafts: Sequence[Draft]) -> None:
         parents = set()
         for folder, one in zip(folders, drafts, strict=True):
             try:
-                if publish(layout, folder, one.place(layout), replace=one.replace):
+                if publish(layout, folder, one.place(layout), replace=one.replaces):
                     parents.add(one.place(layout).parent)
             except NewerError as error:
                 warn(f"{error.what}: it is left alone, and what was computed now is not kept")

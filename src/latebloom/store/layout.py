@@ -133,6 +133,11 @@ class Layout:
         return found
 
 
+def is_id(text: str) -> bool:
+    """Whether a text is a whole id."""
+    return _ID.fullmatch(text) is not None
+
+
 def folders(parent: Path) -> list[Path]:
     """The runs in `parent`, sorted; none if it does not exist."""
     return [parent / name for name in sorted(inodes(parent))]

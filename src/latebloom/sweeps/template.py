@@ -134,7 +134,8 @@ class Template:
         if name == "problem" and names_a_function(given):
             return OwnProblem(given, self.given.get(FOLDER, ""), self.given.get(ARGUMENTS, {}))
         if ARGUMENTS in self.given and name == "problem":
-            raise InputError(f"{ARGUMENTS} are for a problem that a function makes, 'mymodule:make_problem'")
+            with concerning(ARGUMENTS):
+                raise InputError(f"{ARGUMENTS} are for a problem that a function makes, 'mymodule:make_problem'")
         later = {path.partition(".")[2]: None for path in [*axes, *self.given.get(FORMULAS, {})]
                  if path.startswith(f"{name}.")}  # fmt: skip
         with concerning(name):
