@@ -93,7 +93,9 @@ def test_other_versions_other_folders_and_nobody_are_sentences(cluster, tmp_path
             run()
     assert not list(tmp_path.glob(".*-*"))
     monkeypatch.setattr(dask_cluster, "ANSWER", 0.2)
-    with pytest.raises(InputError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9' .*start one with `dask sch"):
+    with pytest.raises(
+        InputError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9' .*start one with `dask sch"
+    ):
         _ = DaskCluster("tcp://127.0.0.1:9").workers
 
 

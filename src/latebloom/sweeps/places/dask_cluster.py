@@ -194,8 +194,11 @@ class _Sending:
             raise InputError(made)
         if stopping:
             return [], made
-        return self.ledger.stopped(shard, "on a worker that closed") if made.interrupted else (
-            [], self.ledger.made(shard, made))
+        return (
+            self.ledger.stopped(shard, "on a worker that closed")
+            if made.interrupted
+            else ([], self.ledger.made(shard, made))
+        )
 
 
 # On the worker.

@@ -9,7 +9,9 @@ from dataclasses import replace
 from latebloom.sweeps.shards import Done, Shard
 
 DEATHS = 3  # workers that a cell may take with it
-STOPS = 50  # workers that were told to leave in the middle and saved what they had: a queue's time limit, a drained node
+STOPS = (
+    50  # workers that were told to leave in the middle and saved what they had: a queue's time limit, a drained node
+)
 
 
 class Ledger:
@@ -39,7 +41,9 @@ class Ledger:
             return [replace(shard, cells=(cell,)) for cell in shard.cells], None
         if is_whole and self._deaths[key] < DEATHS:
             return [shard], None
-        return [], self._given_up(shard, f"{DEATHS} workers died over it, the last {how}: see `latebloom run` of it alone")
+        return [], self._given_up(
+            shard, f"{DEATHS} workers died over it, the last {how}: see `latebloom run` of it alone"
+        )
 
     def stopped(self, shard: Shard, how: str) -> tuple[list[Shard], Done | None]:
         """The same after a worker was told to leave: what was begun is in the store, and another one goes on."""

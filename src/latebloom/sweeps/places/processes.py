@@ -41,9 +41,7 @@ class Processes(AbstractPlace):
     def __repr__(self) -> str:
         return f"Processes({self.workers})"
 
-    def run(
-        self, work: Work, shards: Sequence[Shard], done: Callable[[Done], None], cancel: threading.Event
-    ) -> None:
+    def run(self, work: Work, shards: Sequence[Shard], done: Callable[[Done], None], cancel: threading.Event) -> None:
         if not shards or cancel.is_set():
             return
         office = _Office(work, shards, self._idle)
