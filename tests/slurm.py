@@ -87,8 +87,8 @@ def cluster(folder: Path) -> Iterator[None]:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     # The daemons ask for names of the kinds of address that there are, and loopback's own does not count.
     subprocess.run(["ip", "address", "add", "10.77.77.77/32", "dev", "lo"], check=True)
-    munge = [f"--{name}={folder}/munge.{end}" for name, end in
-             [("socket", "socket"), ("key-file", "key"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed")]]  # fmt: skip
+    files = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+    munge = [f"--{name}={folder}/munge.{end}" for name, end in files.items()]
     commands = [
         ["munged", "--foreground", "--force", *munge],
         ["slurmctld", "-D", "-f", str(configuration)],
@@ -160,7 +160,8 @@ def given_to_slurm(folder: Path) -> dict[str, object]:
     wrong = folder / "wrong.toml"
     wrong.write_text(SWEEP.replace('"short"', '"no-such-queue"'))
     sweep = [sys.executable, "-m", "latebloom", "sweep"]
-    refused = subprocess.run([*sweep, str(wrong), "--slurm", "--store", str(store)], check=False, capture_output=True, text=True)  # fmt: skip
+    command = [*sweep, str(wrong), "--slurm", "--store", str(store)]
+    refused = subprocess.run(command, check=False, capture_output=True, text=True)
     killed: list[int] = []
 
     def kill() -> None:

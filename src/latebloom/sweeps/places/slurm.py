@@ -113,7 +113,9 @@ class Slurm(AbstractPlace):
             self._kept.append(cluster)
             _try(cluster.job_script())
             cluster.adapt(minimum_jobs=1, maximum_jobs=self.jobs)
-            place = DaskCluster(imported("distributed").Client(cluster, set_as_default=False), awaited=True)
+            place = DaskCluster(
+                imported("distributed").Client(cluster, set_as_default=False), awaited=f"`squeue`, and {logs()}"
+            )
             self._kept.extend([place._given, place])
         return self._kept[-1]
 
@@ -121,7 +123,7 @@ class Slurm(AbstractPlace):
         jobqueue = imported("dask_jobqueue")
         if shutil.which("sbatch") is None:
             raise InputError(
-                "sbatch is not on this machine: start the sweep on a front end of the SLURM cluster, or leave --slurm out"
+                "sbatch is not on this machine: start the sweep on a front end of the cluster, or leave --slurm out"
             )
         # Networks are rounded as on this machine, whichever cores a node has.
         prologue = [f"export {ROUNDING_CORES}={rounding_cores()}", *UNPAUSED, *self.prologue]
