@@ -7,7 +7,7 @@ STAMPS := .stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test thorough lint pytest verify mutants images mosaic bench clean
+.PHONY: demo test thorough slurm lint pytest verify mutants images mosaic bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,12 @@ pytest: $(STAMPS)/dev
 # The dearest tests (tests/thorough.txt), as many minutes as all others.
 thorough: $(STAMPS)/dev
 	$(PYTEST) --part=thorough
+
+# A sweep on a real SLURM of this machine, in a network of its own; as root, who installs Debian's packages for it.
+slurm: $(STAMPS)/dev
+	command -v slurmctld slurmd munged >/dev/null || \
+		{ apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends slurm-wlm munge; }
+	$(BIN)/python -m pytest -rs tests/sweeps/test_places_slurm.py
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "squeue", "scancel", "unshare", "ip")
-PATIENCE = 120.0  # seconds after which something that ought to happen has not
+PATIENCE = 60.0  # seconds after which something that ought to happen has not
 CONFIGURATION = """
 ClusterName=latebloom
 SlurmctldHost={host}(127.0.0.1)
@@ -45,7 +45,7 @@ SelectTypeParameters=CR_Core
 SchedulerParameters=sched_interval=2
 ReturnToService=2
 KillWait=5
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=1000 State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=4000 State=UNKNOWN
 PartitionName=short Nodes={host} Default=YES MaxTime=60 State=UP
 """
 
@@ -87,8 +87,8 @@ def cluster(folder: Path) -> Iterator[None]:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     # The daemons ask for names of the kinds of address that there are, and loopback's own does not count.
     subprocess.run(["ip", "address", "add", "10.77.77.77/32", "dev", "lo"], check=True)
-    munge = [f"--{name}={folder}/munge.{end}" for name, end in
-             [("socket", "socket"), ("key-file", "key"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed")]]  # fmt: skip
+    files = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+    munge = [f"--{name}={folder}/munge.{end}" for name, end in files.items()]
     commands = [
         ["munged", "--foreground", "--force", *munge],
         ["slurmctld", "-D", "-f", str(configuration)],
@@ -135,6 +135,7 @@ def workers() -> list[int]:
 
 SWEEP = """
 name = "slurm"
+kind = "train"
 problem = "sparse_recovery[dimension=20,sparsity=2,measurements=12]"
 method = "gradient_descent[learning_rate=0.1]"
 penalty = "l1"
@@ -145,7 +146,7 @@ steps = 300_000
 [slurm]
 queue = "short"
 cores = 1
-memory = "400MB"
+memory = "1GB"
 walltime = "00:10:00"
 jobs = 2
 interface = "lo"
@@ -159,7 +160,8 @@ def given_to_slurm(folder: Path) -> dict[str, object]:
     wrong = folder / "wrong.toml"
     wrong.write_text(SWEEP.replace('"short"', '"no-such-queue"'))
     sweep = [sys.executable, "-m", "latebloom", "sweep"]
-    refused = subprocess.run([*sweep, str(wrong), "--slurm", "--store", str(store)], check=False, capture_output=True, text=True)  # fmt: skip
+    command = [*sweep, str(wrong), "--slurm", "--store", str(store)]
+    refused = subprocess.run(command, check=False, capture_output=True, text=True)
     killed: list[int] = []
 
     def kill() -> None:

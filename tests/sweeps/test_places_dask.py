@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import threading
-import warnings
 from collections.abc import Iterator
 
 import deadly
@@ -122,6 +121,8 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
 
 
 def test_an_error_on_a_worker_is_raised_here(cluster, tmp_path):
-    with DaskCluster(cluster.scheduler_address) as place, warnings.catch_warnings():
-        with pytest.raises(InputError, match=r"shard \d has an error of its own"):
-            place.run(deadly.raises, deadly.shards(tmp_path), lambda _: None, threading.Event())
+    with (
+        DaskCluster(cluster.scheduler_address) as place,
+        pytest.raises(InputError, match=r"shard \d has an error of its own"),
+    ):
+        place.run(deadly.raises, deadly.shards(tmp_path), lambda _: None, threading.Event())

@@ -55,6 +55,8 @@ def test_options_are_read_from_the_file_of_a_sweep(tmp_path):
         ({"quue": "short"}, r"unknown option of \[slurm\] 'quue': did you mean 'queue'\?"),
         ({"jobs": 0}, "jobs=0 is not allowed: jobs must be finite and at least 1"),
         ({"walltime": 60}, "walltime must be a text, not 60"),
+        ({"memory": "2"}, "memory='2' is not allowed: write it with its unit, e.g. '4GB'"),
+        ({"memory": "2GB", "cores": 8}, "memory='2GB' is too little for 8 workers, .*: write memory='8GB'"),
         ({"prologue": "module load python"}, r"prologue must be a list of lines, not .*: write prologue = \['…'\]"),
     ],
 )

@@ -40,9 +40,9 @@ class DaskCluster(AbstractPlace):
     computed on one core.
     """
 
-    def __init__(self, cluster: Any, *, awaited: bool = False) -> None:
+    def __init__(self, cluster: Any, *, awaited: str = "") -> None:
         self._given = cluster
-        self._awaited = awaited  # workers come when there is work, and may be long in coming
+        self._awaited = awaited  # where to look for workers that come when there is work
         self._client: Any = None
 
     def __repr__(self) -> str:
@@ -62,6 +62,7 @@ class DaskCluster(AbstractPlace):
             task = Task(work, token, __version__)
             self._check(client, task, stores)
             sending = _Sending(client, task, shards, done, cancel)
+            sending.hint = f", see {self._awaited}" if self._awaited else ""
             try:
                 sending.run()
             finally:
@@ -126,6 +127,7 @@ class _Sending:
         self.ledger = Ledger(shards)
         self.waiting = [replace(shard, store=os.path.abspath(shard.store)) for shard in reversed(shards)]  # noqa: PTH100
         self.under_way: dict[Any, Shard] = {}
+        self.hint = ""
         self.over: SimpleQueue[Any] = SimpleQueue()
 
     def run(self) -> None:
@@ -136,7 +138,7 @@ class _Sending:
             self._hear(LISTEN)
             if not told and time.monotonic() > started + ANSWER and not self.client.nthreads():
                 told = True
-                print("latebloom: no worker has come yet; Ctrl-C ends the waiting", file=sys.stderr)
+                print(f"latebloom: no worker has come yet{self.hint}; Ctrl-C ends the waiting", file=sys.stderr)
 
     def stop(self) -> None:
         """Whoever works saves what it has and answers; what was not begun is forgotten."""

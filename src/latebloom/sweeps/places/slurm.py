@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,11 @@ from latebloom.errors import InputError, unknown_name
 from latebloom.sweeps.places.base import AbstractPlace
 from latebloom.sweeps.places.dask_cluster import DaskCluster, imported
 from latebloom.sweeps.shards import Done, Shard
+
+LEAST = 0.75e9  # bytes a worker: JAX, pandas and some hundred compiled programs take 0.4 GB before any run does
+# A worker that Dask pauses for its memory would never go on, since what fills it is no data of Dask's: it is let work
+# until it is at its limit, dies, and its shard goes to another.
+UNPAUSED = ("export DASK_DISTRIBUTED__WORKER__MEMORY__PAUSE=False",)
 
 
 def lines(*, note: str) -> Any:
@@ -52,7 +58,7 @@ class Slurm(AbstractPlace):
     queue: str | None = text(default=None, note="the partition; SLURM's default if it is left out")
     account: str | None = text(default=None, note="whose time it is")
     cores: int = count(default=1, note="of a job: it has as many workers")
-    memory: str = text(default="2GB", note="of a job, for all its workers; one of them takes 0.5 GB and its runs")
+    memory: str = text(default="2GB", note="of a job, for all its workers, at least 0.75 GB each")
     walltime: str = text(default="01:00:00", note="of a job; what it cuts off goes on in the next one")
     jobs: int = count(default=10, note="at most so many at a time")
     interface: str | None = text(default=None, note="the network by which nodes reach this machine, e.g. ib0")
@@ -61,6 +67,7 @@ class Slurm(AbstractPlace):
 
     def __post_init__(self) -> None:
         check_all(self)
+        _check_memory(self.memory, self.cores)
         object.__setattr__(self, "_kept", [])
 
     @classmethod
@@ -106,7 +113,9 @@ class Slurm(AbstractPlace):
             self._kept.append(cluster)
             _try(cluster.job_script())
             cluster.adapt(minimum_jobs=1, maximum_jobs=self.jobs)
-            place = DaskCluster(imported("distributed").Client(cluster, set_as_default=False), awaited=True)
+            place = DaskCluster(
+                imported("distributed").Client(cluster, set_as_default=False), awaited=f"`squeue`, and {logs()}"
+            )
             self._kept.extend([place._given, place])
         return self._kept[-1]
 
@@ -114,10 +123,10 @@ class Slurm(AbstractPlace):
         jobqueue = imported("dask_jobqueue")
         if shutil.which("sbatch") is None:
             raise InputError(
-                "sbatch is not on this machine: start the sweep on a front end of the SLURM cluster, or leave --slurm out"
+                "sbatch is not on this machine: start the sweep on a front end of the cluster, or leave --slurm out"
             )
         # Networks are rounded as on this machine, whichever cores a node has.
-        prologue = [f"export {ROUNDING_CORES}={rounding_cores()}", *self.prologue]
+        prologue = [f"export {ROUNDING_CORES}={rounding_cores()}", *UNPAUSED, *self.prologue]
         return jobqueue.SLURMCluster(
             queue=self.queue,
             account=self.account,
@@ -131,6 +140,16 @@ class Slurm(AbstractPlace):
             log_directory=str(logs()),
             job_name="latebloom",
             scheduler_options={"dashboard": False},
+        )
+
+
+def _check_memory(memory: str, cores: int) -> None:
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT])i?B?\s*", memory, re.IGNORECASE)
+    if found is None:
+        raise InputError(f"memory={memory!r} is not allowed: write it with its unit, e.g. '4GB'")
+    if float(found[1]) * 1000 ** (1 + "KMGT".index(found[2].upper())) < LEAST * cores:
+        raise InputError(
+            f"memory={memory!r} is too little for {cores} workers, which take 0.75 GB each: write memory='{cores}GB'"
         )
 
 
