@@ -31,7 +31,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', 'dichotomy', 'networks']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', ..., 'networks', 'boundary']
     """
     return list(_HOMES)
 
