@@ -74,7 +74,7 @@ def test_a_falling_probability_is_the_mirror_of_a_rising_one():
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
 def test_where_all_are_alike_the_crossing_is_off_the_axis(outcome):
     tried = np.full(41, 2.0)
-    assert crossing(PLACES, tried=tried, crossed=outcome * tried).inside < 0.05
+    assert crossing(PLACES, tried=tried, crossed=outcome * tried).inside() < 0.05
 
 
 def test_the_band_holds_the_planted_probability():

@@ -69,10 +69,9 @@ class Crossing:
         low, high = self.interval()
         return high - low
 
-    @property
-    def inside(self) -> float:
-        """The probability that the crossing is on the axis at all."""
-        return float(self.weights[(self.centres >= 0) & (self.centres <= 1)].sum())
+    def inside(self, low: float = 0.0, high: float = 1.0) -> float:
+        """The probability that the crossing is between two places, by default on the axis at all."""
+        return float(self.weights[(self.centres >= low) & (self.centres <= high)].sum())
 
     @property
     def rises(self) -> float:

@@ -134,14 +134,15 @@ class Search:
 
     @property
     def why(self) -> str:
-        """Why nothing more is tried: "narrow", "none" or "all" crossed, "spent", "impossible"; "" while it goes on."""
+        """Why nothing more is tried: "narrow", "none" or "all" cross, "spent", "impossible"; "" while it goes on."""
         if self.allowed.sum() < FEWEST:
             return "impossible"
         if not self.runs:
             return ""
-        if self.known.inside < MISSED and self.crossed.sum() in (0, self.runs):
-            return "all" if self.crossed.sum() else "none"
-        if self.runs > self.batch and self.known.inside >= 1 - MISSED and self._is_narrow():
+        inside = self.known.inside(*self.places[np.flatnonzero(self.allowed)[[0, -1]]])
+        if inside < MISSED:
+            return "all" if self.crossed.sum() > self.runs / 2 else "none"
+        if self.runs > self.batch and inside >= 1 - MISSED and self._is_narrow():
             return "narrow"
         return "spent" if self.runs >= self.most_runs else ""
 

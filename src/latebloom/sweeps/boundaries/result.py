@@ -140,8 +140,7 @@ class Boundary:
         low, high = (f"{line.search.values[end]:g}" for end in (0, -1))
         count = len(line.tries)
         if line.search.why in ("all", "none"):
-            how = "none" if line.search.why == "none" else "each"
-            runs = f"{how} of {count} runs with {name} from {low} to {high}"
+            runs = f"{sum(one.crossed for one in line.tries)} of {count} runs with {name} from {low} to {high}"
             return f"{where}{self.crosses} in {runs}: look below {low} or beyond {high}, or ask for something else"
         if not line.tries:
             return f"{where}no run was made"

@@ -127,6 +127,8 @@ class Rounds:
             raise InputError(f"none of {len(proposed)} runs can be made: {name} ({why})")
         for number, (line, at) in proposed.items():
             line.used += 1
+            if line.used == self.plan.most:  # also where some of them could not be made
+                line.search.most_runs = 1
             key = ids.get(number)
             if key is None:
                 line.search.leave_out(at)
