@@ -80,7 +80,7 @@ def fit(
         spread=_exp(best.parameters[shape.count]),
         seed_spread=_exp(best.parameters[shape.count + 1]) if effects else None,
         log_likelihood=best.log,
-        notes=[*said, *seen.notes, *doubts(clusters, shape, seen.quantity, effects=effects)],
+        notes=[*said, *seen.notes, *doubts(clusters, shape, best, seen.quantity, effects=effects)],
         seen=seen,
         shape=shape,
         resampled=resampled,
