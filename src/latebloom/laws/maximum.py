@@ -31,9 +31,9 @@ class Maximum:
     curvature: np.ndarray
 
 
-def maximise(likelihood: Likelihood, starts: Sequence[np.ndarray]) -> Maximum:
+def maximise(likelihood: Likelihood, starts: Sequence[np.ndarray], done: float = DONE) -> Maximum:
     """The best of what is found from each start."""
-    found = [one for start in starts if (one := _from(likelihood, np.asarray(start, float))) is not None]
+    found = [one for start in starts if (one := _from(likelihood, np.asarray(start, float), done)) is not None]
     if not found:
         raise NoMaximumError("the likelihood of this law has no maximum that could be found: look at the data first")
     return max(found, key=lambda one: one.log)
@@ -50,7 +50,7 @@ def start_of(data: Brackets, shape: Power, *, effects: bool) -> np.ndarray:
     return np.array([*law, left, *([left] if effects else [])])
 
 
-def _from(likelihood: Likelihood, start: np.ndarray) -> Maximum | None:
+def _from(likelihood: Likelihood, start: np.ndarray, done: float) -> Maximum | None:
     """Newton's method with a damping that grows where a step does not help; None where the start says nothing."""
     here, (log, slope, bend) = start, likelihood(start)
     damping, gain = 1e-6, np.inf
@@ -58,7 +58,7 @@ def _from(likelihood: Likelihood, start: np.ndarray) -> Maximum | None:
         return None
     for _ in range(MOST_STEPS):
         step, gain = _step(slope, bend, damping)
-        if gain < DONE:
+        if gain < done:
             return Maximum(log, here, -bend)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             tried = likelihood(here + step)
