@@ -37,7 +37,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "heavy tails": {"tails": True},
     "wide brackets": {"bracket": 0.3},
     "errors below the brackets": {"bracket": 0.3, "spread": 0.02},
-    "nearly deterministic": {"spread": 1e-4, "between": 0.3},
+    "seeds far apart": {"spread": 0.02, "between": 1.0},
     "one clock, no errors": {"spread": 0.0, "between": 0.0, "bracket": 0.1},
 }
 AGAINST = "learning_rate*strength"

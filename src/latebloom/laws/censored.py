@@ -31,17 +31,17 @@ class Told:
 
 def told(low: np.ndarray, high: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Told:
     """Of brackets of log t2, what they say of a law with these values and normal errors of this scale."""
-    low, high, mean, scale = np.broadcast_arrays(low, high, mean, scale)
     with np.errstate(over="ignore", invalid="ignore"):
-        width = (high - low) / scale
-        narrow = width <= NARROW
-    parts = np.empty((6, *mean.shape))
+        a, b = (low - mean) / scale, (high - mean) / scale
+        width = np.broadcast_to((high - low) / scale, a.shape)
+    narrow = width <= NARROW
+    parts = np.empty((6, *a.shape))
     if narrow.any():
-        middle = ((low[narrow] - mean[narrow]) + (high[narrow] - mean[narrow])) / (2 * scale[narrow])
-        parts[:, narrow] = _narrow(middle, width[narrow], scale[narrow])
+        exact = np.broadcast_to(scale, a.shape)[narrow]
+        parts[:, narrow] = _narrow((a[narrow] + b[narrow]) / 2, width[narrow], exact)
     if not narrow.all():
         wide = ~narrow
-        parts[:, wide] = _wide((low[wide] - mean[wide]) / scale[wide], (high[wide] - mean[wide]) / scale[wide])
+        parts[:, wide] = _wide(a[wide], b[wide])
     log, m, psi, mm, mpsi, psipsi = parts
     return Told(log, m / scale, psi, mm / scale**2, mpsi / scale, psipsi)
 
@@ -50,15 +50,19 @@ def _wide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Of brackets with probability Φ(b) - Φ(a): both ends are first brought into the lower tail, where Φ has digits."""
     from scipy.special import log_ndtr
 
-    turned = a > 0
-    largest = log_ndtr(np.where(turned, -a, b))
-    with np.errstate(divide="ignore"):
-        log = largest + np.log1p(-np.exp(np.minimum(log_ndtr(np.where(turned, -b, a)) - largest, -1e-300)))
-    at_a, at_b = (np.exp(np.minimum(-(end**2) / 2 - _HALF_LOG_TAU - log, 700)) for end in (a, b))
-    a, b = np.where(np.isfinite(a), a, 0), np.where(np.isfinite(b), b, 0)  # φ is 0 there
-    m0, m1, m2, m3 = (a**k * at_a - b**k * at_b for k in range(4))
+    turned = (a > 0) | np.isinf(b)
+    log = log_ndtr(np.where(turned, -a, b))
+    if (closed := np.isfinite(a) & np.isfinite(b)).any():
+        smaller = log_ndtr(np.where(turned, -b, a)[closed])
+        log[closed] += np.log1p(-np.exp(np.minimum(smaller - log[closed], -1e-300)))
+    m0 = m1 = m2 = m3 = np.zeros(a.shape)
+    for end, sign in ((a, 1.0), (b, -1.0)):
+        if (finite := np.isfinite(end)).any():
+            place = np.where(finite, end, 0.0)  # the density is 0 at infinity
+            at = np.where(finite, sign * np.exp(np.minimum(-(place**2) / 2 - _HALF_LOG_TAU - log, 700)), 0.0)
+            m0, m1, m2, m3 = m0 + at, m1 + place * at, m2 + place**2 * at, m3 + place**3 * at
     bend = np.clip(m1 - m0**2, -1, 0)  # log-concave; far out rounding says otherwise
-    return np.stack([log, m0, m1, bend, m2 - m0 * m1 - m0, m3 - m1 - m1**2])
+    return np.array([log, m0, m1, bend, m2 - m0 * m1 - m0, m3 - m1 - m1**2])
 
 
 def _narrow(middle: np.ndarray, width: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -76,4 +80,4 @@ def _narrow(middle: np.ndarray, width: np.ndarray, scale: np.ndarray) -> np.ndar
     log = -(middle**2) / 2 - _HALF_LOG_TAU + np.log(size) + tilt
     bend, both = turn * (width / 2) ** 2 - 1, -2 * middle + 2 * side * (lean + x * turn)
     slope, moment = middle - side * lean, middle**2 - 1 - 2 * x * lean
-    return np.stack([log, slope, moment, bend, both, -2 * middle**2 + 4 * x * lean + 4 * x**2 * turn])
+    return np.array([log, slope, moment, bend, both, -2 * middle**2 + 4 * x * lean + 4 * x**2 * turn])

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from latebloom.laws.likelihood import Brackets, Likelihood
-from latebloom.laws.maximum import NoMaximumError, maximise, start_of
+from latebloom.laws.maximum import Maximum, NoMaximumError, maximise
 from latebloom.laws.shapes import Power
 
 FAR = 6.0  # standard deviations of the runs that got there
 LEAST = 1.5  # times as long, for runs that hardly scatter
 
 
-def doubts(data: Brackets, shape: Power, quantity: str, *, effects: bool) -> list[str]:
+def doubts(data: Brackets, shape: Power, best: Maximum, quantity: str, *, effects: bool) -> list[str]:
     """A sentence on censored runs that ended long after the law of the others, if there are any."""
     censored = np.isinf(data.high)
     others, left = data.but(~censored), data.but(censored)
@@ -27,7 +27,7 @@ def doubts(data: Brackets, shape: Power, quantity: str, *, effects: bool) -> lis
     effects = effects and len(others.starts) > 1
     try:
         likelihood = Likelihood(others, shape, effects=effects)
-        best = maximise(likelihood, [start_of(others, shape, effects=effects)])
+        best = maximise(likelihood, [best.parameters[: shape.count + 1 + effects]])
     except NoMaximumError:
         return []
     law = shape.mean(best.parameters[: shape.count], left.logs)[0]

@@ -80,10 +80,11 @@ def fit(
         spread=_exp(best.parameters[shape.count]),
         seed_spread=_exp(best.parameters[shape.count + 1]) if effects else None,
         log_likelihood=best.log,
-        notes=[*said, *seen.notes, *doubts(clusters, shape, seen.quantity, effects=effects)],
+        said=[*said, *seen.notes],
         seen=seen,
         shape=shape,
         resampled=resampled,
+        doubt=lambda: doubts(clusters, shape, best, seen.quantity, effects=effects),
         compare=lambda: compared(clusters, shape, best, effects=effects),
     )
 

@@ -16,6 +16,7 @@ from latebloom.laws.maximum import Maximum, NoMaximumError, maximise
 from latebloom.laws.shapes import Power
 
 MOST_GROUPS = 30  # refits of a jackknife: with more seeds some are left out together
+NEAR = 1e-6  # of a refit's log likelihood: a thousandth of a standard error
 METHODS = ("jackknife", "bootstrap")
 _UNTOLD = 1e-6  # of the spread of regressors that is 1 among all runs: from less nothing is told
 
@@ -68,7 +69,7 @@ def _again(data: Brackets, shape: Power, best: Maximum, weights: np.ndarray, *, 
     if len(design) < shape.count or np.linalg.matrix_rank(design, tol=_UNTOLD) < shape.count:
         return np.full(shape.count, np.inf)
     try:
-        found = maximise(Likelihood(data, shape, effects=effects, weights=weights), [best.parameters])
+        found = maximise(Likelihood(data, shape, effects=effects, weights=weights), [best.parameters], NEAR)
     except NoMaximumError:
         return np.full(shape.count, np.inf)
     return shape.natural(found.parameters[: shape.count])

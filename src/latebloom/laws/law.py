@@ -40,10 +40,11 @@ class Fit:
     spread: float
     seed_spread: float | None
     log_likelihood: float
-    notes: list[str]
+    said: list[str]
     seen: Observations = field(repr=False)
     shape: Power = field(repr=False)
     resampled: Resampled = field(repr=False)
+    doubt: Callable[[], list[str]] = field(repr=False)
     compare: Callable[[], list[Rival]] = field(repr=False)
 
     @property
@@ -55,6 +56,11 @@ class Fit:
     def interval(self) -> tuple[float, float]:
         """The interval of the exponent, where there is one."""
         return self.intervals[self._only("interval")]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Sentences on what to beware of."""
+        return [*self.said, *self.doubt()]
 
     @cached_property
     def rivals(self) -> list[Rival]:

@@ -12,6 +12,7 @@ from latebloom.laws.likelihood import Brackets, Likelihood
 from latebloom.laws.shapes import Power
 
 DONE = 1e-8  # what another step would add to the log likelihood
+CLOSE = 1e-3  # what may be left after so many steps: a thousandth of what tells two laws apart
 NOISE = 1e-9  # relative to the log likelihood, of its rounding and quadrature
 FARTHEST = 2.0  # of one parameter, which all are logarithms or of order one
 MOST_STEPS = 200
@@ -30,9 +31,9 @@ class Maximum:
     curvature: np.ndarray
 
 
-def maximise(likelihood: Likelihood, starts: Sequence[np.ndarray]) -> Maximum:
+def maximise(likelihood: Likelihood, starts: Sequence[np.ndarray], done: float = DONE) -> Maximum:
     """The best of what is found from each start."""
-    found = [one for start in starts if (one := _from(likelihood, np.asarray(start, float))) is not None]
+    found = [one for start in starts if (one := _from(likelihood, np.asarray(start, float), done)) is not None]
     if not found:
         raise NoMaximumError("the likelihood of this law has no maximum that could be found: look at the data first")
     return max(found, key=lambda one: one.log)
@@ -49,15 +50,15 @@ def start_of(data: Brackets, shape: Power, *, effects: bool) -> np.ndarray:
     return np.array([*law, left, *([left] if effects else [])])
 
 
-def _from(likelihood: Likelihood, start: np.ndarray) -> Maximum | None:
+def _from(likelihood: Likelihood, start: np.ndarray, done: float) -> Maximum | None:
     """Newton's method with a damping that grows where a step does not help; None where the start says nothing."""
     here, (log, slope, bend) = start, likelihood(start)
-    damping = 1e-6
+    damping, gain = 1e-6, np.inf
     if not np.isfinite(log):
         return None
     for _ in range(MOST_STEPS):
         step, gain = _step(slope, bend, damping)
-        if gain < DONE:
+        if gain < done:
             return Maximum(log, here, -bend)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             tried = likelihood(here + step)
@@ -69,7 +70,7 @@ def _from(likelihood: Likelihood, start: np.ndarray) -> Maximum | None:
             return Maximum(log, here, -bend)
         else:
             damping *= 10
-    return None
+    return Maximum(log, here, -bend) if gain < CLOSE else None
 
 
 def _step(slope: np.ndarray, bend: np.ndarray, damping: float) -> tuple[np.ndarray, float]:

@@ -127,11 +127,11 @@ def _brackets(frame: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarra
     last = np.where(last > 0, last, np.nan)  # what ended at once says nothing
     low = np.where(happened, np.where(np.isnan(low), when, low), last)
     high = np.where(happened, np.where(np.isnan(high), when, high), np.inf)
+    if (wrong := low > high).any():
+        raise InputError(f"{quantity}_low={low[wrong][0]:g} is above {quantity}_high={high[wrong][0]:g}: swap them")
     pinned = happened & (when < high)  # found to the step between two records, or in a flow on the dense output
     step = np.where(when == np.floor(when), when - 1, when)
     low, high = np.where(pinned, np.maximum(low, step), low), np.where(pinned, when, high)
-    if (wrong := low > high).any():
-        raise InputError(f"{quantity}_low={low[wrong][0]:g} is above {quantity}_high={high[wrong][0]:g}: swap them")
     return low, high
 
 
