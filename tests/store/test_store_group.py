@@ -84,7 +84,7 @@ def test_nothing_makes_no_store(store: Store) -> None:
 def test_what_cannot_be_written_is_refused_before_anything_is(store: Store) -> None:
     with pytest.raises(InputError, match="different lengths"):
         draft({}, {"a": np.zeros(2), "b": np.zeros(3)}, {})
-    with pytest.raises(InputError, match="summary.x"):
+    with pytest.raises(InputError, match=r"summary\.x"):
         draft({}, {}, {"x": object()})
     with pytest.raises(InputError, match="dtype object"):
         draft({}, {}, {}, {"w": np.array([None])})
@@ -99,8 +99,12 @@ def test_all_is_on_the_disk_before_the_first_has_its_name(
     real = {name: getattr(os, name) for name in ("fsync", "rename")}
 
     def fsync(descriptor: int) -> None:
-        put_down.append(("sync", Path(os.readlink(f"/proc/self/fd/{descriptor}"))))
+        put_down.append(("sync", Path(f"/proc/self/fd/{descriptor}").readlink()))
         real["fsync"](descriptor)
+
+    def rename(source: Any, target: Any) -> None:
+        put_down.extend([("name", Path(target)), ("from", Path(source))])
+        real["rename"](source, target)
 
     def system(path: Path) -> bool:
         folder = path.parent.parent
@@ -111,11 +115,7 @@ def test_all_is_on_the_disk_before_the_first_has_its_name(
     sync = atomic.sync_system
     monkeypatch.setattr(atomic, "sync_system", system)
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(
-        os,
-        "rename",
-        lambda a, b: put_down.append(("name", Path(b))) or put_down.append(("from", Path(a))) or real["rename"](a, b),
-    )
+    monkeypatch.setattr(os, "rename", rename)
     drafts = some(count)
     store.publish_all(drafts)
     names = [number for number, (what, path) in enumerate(put_down) if what == "name" and path.parent.name == "runs"]
