@@ -36,7 +36,7 @@ def jobs() -> dict[str, Any]:
     return {
         "train": lb.TrainJob(sparse, lb.GradientDescent(0.1), lb.L1(1e-3), steps=6_000, **LOOSE),
         "minibatches": lb.TrainJob(net, lb.Minibatch(adam, 4), lb.L2(1e-4), steps=2_000),
-        "label noise": lb.TrainJob(sparse, lb.LabelNoise(0.005, 0.01), steps=4_000, **LOOSE),
+        "label noise": lb.TrainJob(sparse, lb.LabelNoise(0.005, noise=0.01), steps=4_000, **LOOSE),
         "log loss": lb.TrainJob(points, lb.LogLossDescent(0.05), steps=3_000),
         "flow": lb.FlowJob(factors, lb.L2(1e-2), time=1e4, **LOOSE),
         "diffrax": lb.FlowJob(factors, lb.L2(1e-2), time=1e3, solver="tsit5"),

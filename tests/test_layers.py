@@ -24,6 +24,7 @@ FLOORS = (
     {"engine", "oracles"},
     {"flows"},
     {"theory"},
+    {"sweeps"},
     {"catalog"},
     {"bench", "cli"},
 )

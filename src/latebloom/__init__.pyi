@@ -12,6 +12,7 @@ from . import (
     probes,
     problems,
     store,
+    sweeps,
     theory,
     zero_loss,
 )
@@ -40,6 +41,8 @@ from .methods import (
 )
 from .penalties import L1, L2, L2Norm, Lp, NuclearNorm, OnParts, WeightedL2
 from .store import Store
+from .sweeps.definition import Sweep
+from .sweeps.running import sweep
 
 __version__: str
 __all__ = [
@@ -69,6 +72,7 @@ __all__ = [
     "Scheduled",
     "SlowFlowJob",
     "Store",
+    "Sweep",
     "TrainJob",
     "WeightedL2",
     "bench",
@@ -88,6 +92,8 @@ __all__ = [
     "run",
     "slow_flow",
     "store",
+    "sweep",
+    "sweeps",
     "theory",
     "train",
     "zero_loss",

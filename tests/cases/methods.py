@@ -41,7 +41,7 @@ METHODS = (
     MethodCase("fista", lb.AcceleratedProximalGradient(0.1), needs_prox=True),
     MethodCase("adam", lb.Optax("adam", learning_rate=0.01)),
     MethodCase("adam-with-options", lb.Optax("adam", learning_rate=0.01, b1=0.8, b2=0.95)),
-    MethodCase("label-noise", lb.LabelNoise(0.005, 0.01)),
+    MethodCase("label-noise", lb.LabelNoise(0.005, noise=0.01)),
     MethodCase("momentum", lb.Optax("sgd", learning_rate=0.01, momentum=0.9)),
     MethodCase("minibatches", lb.Minibatch(lb.GradientDescent(0.1), 3), problem=student()),
     MethodCase("minibatches-of-adam", lb.Minibatch(lb.Optax("adam", 0.01), 4, seed=2), problem=student()),
@@ -62,5 +62,5 @@ ON_A_VECTOR = METHODS[:8]
 WRITTEN_OTHERWISE: tuple[Record, ...] = (
     lb.LogLossDescent(0.1),
     lb.Minibatch(lb.Optax("adamw", 0.01, weight_decay=0.1, nesterov=True), 4, seed=2**40),
-    lb.LabelNoise(0.1, 0.2, batch="full", seed=7),
+    lb.LabelNoise(0.1, noise=0.2, batch="full", seed=7),
 )

@@ -16,7 +16,7 @@ from latebloom.catalog.dichotomy.sample_complexity import NAME, sample_complexit
 
 def test_without_noise_nothing_generalises():
     s: Any = label_noise.settings
-    methods = {rate: lb.LabelNoise(rate, 0.0, batch="full") for rate in s.learning_rates}
+    methods = {rate: lb.LabelNoise(rate, noise=0.0, batch="full") for rate in s.learning_rates}
     still = lb.run([lb.TrainJob(s.problem(), method, steps=s.steps(rate)) for rate, method in methods.items()])
     runs = {NOISY.format(rate, k): run for rate, run in zip(methods, still, strict=True) for k in range(s.repeats)}
     evidence = Evidence(s, {}, runs | {WITHOUT: still[-1]})

@@ -92,7 +92,7 @@ def test_an_axis_without_values_or_with_one_twice_is_refused(values, words):
 
 
 def test_axes_that_end_alike_are_told_apart():
-    job = lb.TrainJob(sparse(), lb.LabelNoise(0.005, 0.01), steps=3)
+    job = lb.TrainJob(sparse(), lb.LabelNoise(0.005, noise=0.01), steps=3)
     assert list(lb.grid(job, {"problem.seed": [1], "method.seed": [2]})) == ["problem.seed=1, method.seed=2"]
 
 

@@ -63,7 +63,7 @@ def iterations() -> Iterator[tuple[str, Any]]:
     yield "sparse, projected", TrainJob(sparse(), lb.ProjectedSubgradient(0.01), lb.L1(1e-3), steps=10)
     yield (
         "sparse, label noise",
-        TrainJob(sparse(), lb.LabelNoise(0.005, 0.01), None, steps=10, probes=(lb.probes.Components(),)),
+        TrainJob(sparse(), lb.LabelNoise(0.005, noise=0.01), None, steps=10, probes=(lb.probes.Components(),)),
     )
     yield "completion, nuclear", TrainJob(completion(), lb.GradientDescent(0.1), lb.NuclearNorm(1e-3), steps=10)
     yield (

@@ -24,7 +24,7 @@ JOBS: dict[str, Any] = {
     "fista": lb.TrainJob(completion(), lb.AcceleratedProximalGradient(0.1), lb.NuclearNorm(1e-3), steps=600, **LOOSE),
     "minibatches": lb.TrainJob(NET, lb.Minibatch(lb.Optax("adam", learning_rate=0.01), 4), lb.L2(1e-4), steps=300),
     "log loss": lb.TrainJob(POINTS, lb.LogLossDescent(0.05), steps=400),
-    "label noise": lb.TrainJob(sparse(), lb.LabelNoise(0.005, 0.01), steps=600, **LOOSE),
+    "label noise": lb.TrainJob(sparse(), lb.LabelNoise(0.005, noise=0.01), steps=600, **LOOSE),
     "flow": lb.FlowJob(completion(**FACTORS), lb.L2(1e-2), time=1e4, **LOOSE),
     "diffrax": lb.FlowJob(completion(**FACTORS), lb.L2(1e-2), time=1e2, solver="tsit5"),
     "slow flow": lb.SlowFlowJob(completion(**FACTORS), slow_time=10.0, **LOOSE),

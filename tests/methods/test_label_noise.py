@@ -39,7 +39,7 @@ def test_steps_are_those_of_numpy(batch):
         gap = data[rows] @ (u * u - v * v) - labels[rows] + NOISE * noise
         slope = 2 * gap @ data[rows] / len(data[rows])
         u, v = u - RATE * slope * 2 * u, v + RATE * slope * 2 * v
-    run = lb.train(given, lb.LabelNoise(RATE, NOISE, batch=batch, seed=11), steps=STEPS)
+    run = lb.train(given, lb.LabelNoise(RATE, noise=NOISE, batch=batch, seed=11), steps=STEPS)
     assert np.allclose(run.params, [u, v], rtol=1e-12)
 
 
@@ -56,21 +56,21 @@ def test_steps_are_those_of_pytorch():
         output = data[index] @ (weights[0] ** 2 - weights[1] ** 2)
         (output - labels[index] + NOISE * float(noise)).square().backward()
         optimiser.step()
-    run = lb.train(given, lb.LabelNoise(RATE, NOISE, seed=11), steps=STEPS)
+    run = lb.train(given, lb.LabelNoise(RATE, noise=NOISE, seed=11), steps=STEPS)
     assert np.allclose(run.params, weights.detach().numpy(), rtol=1e-12)
 
 
 def test_a_run_repeats_to_the_bit_and_another_seed_does_not():
-    runs = [lb.train(problem(), lb.LabelNoise(RATE, NOISE, seed=seed), steps=STEPS) for seed in (1, 1, 2)]
+    runs = [lb.train(problem(), lb.LabelNoise(RATE, noise=NOISE, seed=seed), steps=STEPS) for seed in (1, 1, 2)]
     assert (runs[0].params == runs[1].params).all()
     assert not np.allclose(runs[0].params, runs[2].params)
 
 
 def test_the_noise_does_not_depend_on_when_records_are_made():
     """A run in a batch, or with other records, takes the same steps: the key travels with the parameters."""
-    method = lb.LabelNoise(RATE, NOISE, seed=5)
+    method = lb.LabelNoise(RATE, noise=NOISE, seed=5)
     alone = lb.train(problem(), method, steps=200)
-    both = method, lb.LabelNoise(RATE, NOISE, seed=6)
+    both = method, lb.LabelNoise(RATE, noise=NOISE, seed=6)
     batch = lb.run([lb.TrainJob(problem(), one, steps=200, records_per_decade=3) for one in both])
     assert (alone.params == batch[0].params).all()
 
@@ -78,7 +78,7 @@ def test_the_noise_does_not_depend_on_when_records_are_made():
 def test_without_noise_the_full_batch_is_gradient_descent():
     noisy, plain = (
         lb.train(problem(), method, lb.L2(0.1), steps=STEPS)
-        for method in (lb.LabelNoise(RATE, 0.0, batch="full"), lb.GradientDescent(RATE))
+        for method in (lb.LabelNoise(RATE, noise=0.0, batch="full"), lb.GradientDescent(RATE))
     )
     assert np.allclose(noisy.params, plain.params, rtol=1e-12)
 
@@ -87,7 +87,7 @@ def test_the_stationary_spread_of_a_linear_model():
     """Closed form: on `(w - y + ξ)²` the step is `w ← (1 - 2η) w - 2η ξ`, with variance `η σ² / (1 - η)`."""
     rate, noise = 0.05, 0.5
     given = lb.problems.LinearRegression([[np.sqrt(2.0)]], [0.0], truth=[0.0], init=[0.0])
-    method = lb.LabelNoise(rate, noise / 1.0, seed=0)
+    method = lb.LabelNoise(rate, noise=noise / 1.0, seed=0)
     state, params, seen = method.init(given, None, given.init()), given.init(), []
 
     def step(carry, _):

@@ -53,7 +53,7 @@ def test_steps_descend_on_problems_that_are_not_linear(case: MethodCase, name):
 @pytest.mark.parametrize("case", [case for case in METHODS if case.penalty and not case.needs_linear], ids=str)
 def test_no_penalty_is_a_penalty_of_strength_zero(case: MethodCase):
     without, zero = (iterates(case.method, case.problem, penalty, 10)[-1] for penalty in (None, lb.L1(0.0)))
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13), without, zero)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15), without, zero)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import warnings
 import typer
 from typer.exceptions import TyperException
 
-from latebloom.cli import bench, catalog, doctor, fit, lookup, reproduce, run, runs
+from latebloom.cli import bench, catalog, doctor, fit, lookup, reproduce, run, runs, sweep
 from latebloom.cli.common import print_json
 from latebloom.core.interrupts import raising
 from latebloom.errors import LatebloomError
@@ -30,6 +30,7 @@ app.command("reproduce")(reproduce.reproduce)
 app.command("verify")(reproduce.verify)
 app.command("coverage")(catalog.coverage)
 app.command("run")(run.run)
+app.command("sweep")(sweep.sweep)
 app.command("fit")(fit.fit)
 for room in lookup.ROOMS:
     app.command(room)(lookup.command(room))

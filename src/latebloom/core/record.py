@@ -18,7 +18,7 @@ import math
 import re
 import uuid
 import weakref
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 import equinox as eqx
@@ -288,6 +288,14 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     Positional values are allowed for the first parameters: `l1[1e-5]`. A value may be a record: `on_parts[l1[1e-5],
     hidden]`; or a tuple, which is also how arrays are typed: `weighted_l2[0.1,(1 2 3)]`.
     """
+    cls, values = parsed(text, table, kind)
+    return cls.build(values)
+
+
+def parsed(
+    text: str, table: Mapping[str, type[Record]], kind: str, *, later: Collection[str] = ()
+) -> tuple[type[Record], dict[str, Any]]:
+    """The class that `text` names and the values it gives; those of parameters named `later` may be missing."""
     match = re.fullmatch(r"\s*([A-Za-z_][\w-]*)\s*(?:\[(.*)\])?\s*", text, flags=re.DOTALL)
     if match is None:
         raise InputError(f"cannot read {kind} {text!r}: write name[param=value,...]")
@@ -297,13 +305,13 @@ def parse(text: str, table: Mapping[str, type[Record]], kind: str) -> Record:
     cls = table[name]
     _refuse_functions(cls)
     try:
-        values = _arguments(cls, split(body, ","), kind)
+        values = _arguments(cls, split(body, ","), kind, later)
     except CapabilityError:  # of a record inside
         raise
     except TypeError as error:
         example = f"{name}[{','.join(f'{key}=…' for key in list(inspect.signature(cls).parameters)[:2])}]"
         raise InputError(f"cannot build {kind} {text!r}: {error}; write e.g. {example}") from None
-    return cls.build(values)
+    return cls, values
 
 
 def _refuse_functions(cls: type[Record]) -> None:
@@ -318,7 +326,7 @@ def _refuse_functions(cls: type[Record]) -> None:
         )
 
 
-def _arguments(cls: type[Record], parts: list[str], kind: str) -> dict[str, Any]:
+def _arguments(cls: type[Record], parts: list[str], kind: str, later: Collection[str]) -> dict[str, Any]:
     """The values of parameters by their names; a TypeError, as of a call, for what does not fit the signature."""
     signature = inspect.signature(cls)
     names = {field.name: fields.given_name(field) for field in fields.parameters(cls)}  # a text may say either
@@ -340,11 +348,11 @@ def _arguments(cls: type[Record], parts: list[str], kind: str) -> dict[str, Any]
     first = {key: _read_given(value, told.get(key, {}), key, kind) for key, value in by_place.items()}
     if twice := first.keys() & named.keys():
         raise TypeError(f"{min(twice)} is given by place and by name")
-    _check_required(signature, first | named)
+    _check_required(signature, {*first, *named, *later})
     return first | named
 
 
-def _check_required(signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+def _check_required(signature: inspect.Signature, given: Collection[str]) -> None:
     for key, parameter in signature.parameters.items():
         open_ended = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if key not in given and parameter.default is parameter.empty and not open_ended:

@@ -77,11 +77,16 @@ class _FieldGrid(Grid[J]):
     """A grid over fields of a job, named by them."""
 
     def name_of(self, **cell: Any) -> str:
-        shown = _short(list(self.axes))
-        return ", ".join(f"{shown[path]}={_text(value)}" for path, value in cell.items())
+        return name_of_cell(cell)
 
 
-def _short(paths: Sequence[str]) -> dict[str, str]:
+def name_of_cell(cell: Mapping[str, Any]) -> str:
+    """The values of a cell by their paths, as a name: `learning_rate=0.1, seed=0`."""
+    shown = short_names(list(cell))
+    return ", ".join(f"{shown[path]}={_text(value)}" for path, value in cell.items())
+
+
+def short_names(paths: Sequence[str]) -> dict[str, str]:
     """The last part of a path where no other ends alike, the whole path elsewhere."""
     ends = [path.rpartition(".")[2] for path in paths]
     return {path: end if ends.count(end) == 1 else path for path, end in zip(paths, ends, strict=True)}

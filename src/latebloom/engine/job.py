@@ -151,7 +151,7 @@ class AbstractJob(ABC):
         for path in changes:
             if path.partition(".")[0] not in known:
                 raise unknown_name(f"field of a {self.kind} job", path.partition(".")[0], known)
-        return replace(self, **_joined(self, changes))  # type: ignore[type-var]
+        return replace(self, **joined(self, changes))  # type: ignore[type-var]
 
     @staticmethod
     def read(configuration: Mapping[str, Any]) -> AbstractJob:
@@ -216,7 +216,7 @@ def _called(value: Any, names: Mapping[str, str]) -> Any:
     return _OWN_FUNCTION.sub(lambda mark: names[mark[0]], value) if isinstance(value, str) else value
 
 
-def _joined(whole: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
+def joined(whole: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changes of a job or record, those of its parts (`data.seed`) as whole parts."""
     flat = {path: value for path, value in changes.items() if "." not in path}
     nested: dict[str, dict[str, Any]] = {}
@@ -228,7 +228,7 @@ def _joined(whole: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
         part = flat.get(name, getattr(whole, name, None))
         if not isinstance(part, Record):
             raise InputError(f"{name} is {part!r} and has no parameters: give {name} itself")
-        flat[name] = part.but(**_joined(part, values))
+        flat[name] = part.but(**joined(part, values))
     return flat
 
 

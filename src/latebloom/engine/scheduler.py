@@ -32,8 +32,11 @@ def schedule(
     listener: Listener | None = None,
     workers: int | None = None,
     progress: bool | None = None,
+    bar: ProgressBar | None = None,
 ) -> list[Run]:
     """A run for every job, in their order; `emit(number, rows)` sees the records of each as they are made.
+
+    It moves a bar of its own, or the one that is given, in units of a job.
 
     A `listener` hears more: when a batch begins, what it has reached, and each run when it is over.
 
@@ -49,13 +52,13 @@ def schedule(
     threads = min(workers, len(floor.batches))
     if not threads:
         return []
-    pool = ThreadPoolExecutor(threads)
-    with one_core(), listening(floor.cancel), pool, ProgressBar(label, len(jobs), enabled=progress) as bar:
+    pool, shown = ThreadPoolExecutor(threads), bar or ProgressBar(label, len(jobs), enabled=progress)
+    with one_core(), listening(floor.cancel), pool, shown:
         futures = [pool.submit(floor.work, threads) for _ in range(threads)]
         pending: set[Any] = set(futures)
         while pending:
             over, pending = wait(pending, timeout=0.02)
-            bar.update(floor.done, "compiling" if floor.compiling else "")
+            shown.update(floor.done, "compiling" if floor.compiling else "")
             if any(future.exception() for future in over):  # e.g. a full disk: the others need not go on
                 floor.cancel.set()
         for future in futures:

@@ -31,8 +31,8 @@ class LabelNoise(AbstractMethod):
 
     example = "label_noise[0.001,noise=0.1]"
     learning_rate: float = fields.number(above=0, note="η, the size of a step")
-    noise: float = fields.number(default=1.0, least=0, note="σ, the standard deviation of the noise on a label")
     _: KW_ONLY
+    noise: float = fields.number(default=1.0, least=0, note="σ, the standard deviation of the noise on a label")
     batch: str = fields.choice(BATCHES, default="one", static=True, note="one sample a step, or all")
     seed: int = fields.seed(default=0, note="draws samples and noise")
 

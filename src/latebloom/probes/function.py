@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import jax
@@ -63,6 +64,7 @@ class Kinks(AbstractProbe):
     """
 
     tried_on = "relu_regression"
+    _: KW_ONLY
     tolerance: float = fields.number(default=0.05, least=0, note="the change of slope above which a kink counts")
     resolution: float = fields.number(default=0.02, least=0, note="the distance up to which bends are one kink")
 

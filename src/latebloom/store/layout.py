@@ -91,6 +91,16 @@ class Layout:
         return self.root / "damaged"
 
     @property
+    def sweeps(self) -> Path:
+        """What sweeps are made of: `<name>.json`."""
+        return self.root / "sweeps"
+
+    @property
+    def claims(self) -> Path:
+        """Who computes a run that is not there yet: `<key>.<n>`."""
+        return self.root / "claims"
+
+    @property
     def index(self) -> Path:
         """The SQLite index; it may be deleted at any time."""
         return self.root / "index.sqlite"
@@ -160,7 +170,12 @@ def run_key(configuration: Mapping[str, Any]) -> str:
 
 def sign(folder: Path) -> None:
     """Write down that this process owns the folder."""
-    write_json(folder / OWNER, _identity(os.getpid()))
+    write_identity(folder / OWNER)
+
+
+def write_identity(path: Path) -> None:
+    """Write down which process this is."""
+    write_json(path, _identity(os.getpid()))
 
 
 def resign(folder: Path) -> None:
@@ -174,8 +189,14 @@ def is_owned(folder: Path) -> bool:
         owner = read_json(folder / OWNER)
     except (OSError, *BROKEN):
         return False
+    silent = 0.0 if owner.get("host") == _host() else time.time() - _last_write(folder)
+    return is_running(owner, silent=silent, most=_SILENCE)
+
+
+def is_running(owner: Mapping[str, Any], *, silent: float, most: float) -> bool:
+    """Whether a process runs, by its identity; one of another machine, if it was not silent for longer than `most`."""
     if owner.get("host") != _host():
-        return time.time() - _last_write(folder) < _SILENCE
+        return silent < most
     pid = owner.get("pid")
     # The start time too: process numbers are used again, in containers at once.
     return isinstance(pid, int) and pid > 0 and _exists(pid) and owner == _identity(pid)

@@ -11,13 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from latebloom.errors import InputError, UnknownNameError
+from latebloom.errors import InputError, UnknownNameError, unknown_name
 from latebloom.store import states
-from latebloom.store.atomic import discard, size
-from latebloom.store.errors import DamagedError, GoneError, NewerError, writing
+from latebloom.store.atomic import discard, make_folder, size
+from latebloom.store.claims import Claims
+from latebloom.store.errors import BROKEN, DamagedError, GoneError, NewerError, StoreError, reason, writing
 from latebloom.store.examination import Examination, examine
 from latebloom.store.export import export_run
 from latebloom.store.filter import met
+from latebloom.store.formats import read_json, write_json
 from latebloom.store.frame import is_run, named
 from latebloom.store.index import Index, list_runs
 from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
@@ -65,9 +67,54 @@ class Store:
             warn(f"{error.what}: it is left alone, and counts as not there")
         return None
 
+    def has(self, key: str, reader: Callable[[StoredRun], object] = lambda run: run) -> bool:
+        """Whether the finished run with this key is there, every file of it as it was published.
+
+        A damaged one is moved aside with a warning; `NewerError` for one of a newer version.
+        """
+        folder = self._layout.finished / key
+        if not os.path.lexists(folder):
+            return False
+        return read_or_set_aside(self._layout, folder, lambda place: (reader(open_whole(place)), True)) is not None
+
+    def finished_ids(self) -> set[str]:
+        """The keys of the finished runs, none of them looked at."""
+        return {folder.name for folder in folders(self._layout.finished)}
+
+    def read_id(self, key: str, reader: Callable[[StoredRun], T]) -> T | None:
+        """What `reader` makes of the documents of the finished run with this key, as `read` has it."""
+        folder = self._layout.finished / key
+        if not os.path.lexists(folder):
+            return None
+        return read_or_set_aside(self._layout, folder, lambda place: reader(open_run(place, "finished")))
+
     def begin(self, configuration: Mapping[str, Any]) -> LiveRun:
         """Start to write a run; use it in a `with` block."""
         return LiveRun.create(self._layout, configuration)
+
+    def claims(self) -> Claims:
+        """Claims on runs, for processes that share out work; use it in a `with` block."""
+        return Claims(self._layout)
+
+    def keep_sweep(self, name: str, document: Mapping[str, Any]) -> None:
+        """Write down what a sweep is made of, in the place of one of the same name."""
+        with writing(self.path):
+            make_folder(self._layout.sweeps)
+            write_json(self._layout.sweeps / f"{name}.json", document)
+
+    def sweeps(self) -> list[str]:
+        """The names of the sweeps that were written down."""
+        return sorted(path.stem for path in self._layout.sweeps.glob("*.json"))
+
+    def sweep(self, name: str) -> dict[str, Any]:
+        """What was written down of a sweep."""
+        path = self._layout.sweeps / f"{name}.json"
+        if not path.is_file():
+            raise unknown_name(f"sweep in {self.path}", name, self.sweeps())
+        try:
+            return read_json(path)
+        except (OSError, *BROKEN) as error:
+            raise StoreError(f"cannot read {path} ({reason(error)}): start the sweep again, which writes it") from None
 
     def runs(self) -> list[StoredRun]:
         """Every run, oldest first: finished, partial, live and abandoned."""

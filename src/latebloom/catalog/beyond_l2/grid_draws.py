@@ -9,6 +9,7 @@ from latebloom.catalog.base import Study, any_draw
 from latebloom.catalog.beyond_l2.draws import CompletionSettings, SparseSettings
 from latebloom.catalog.measures import distance
 from latebloom.core.fields import number, numbers
+from latebloom.core.spacing import geometric
 
 DRAWS, RECOVERED = "constants of other draws", "draws that can be recovered"
 OTHERS, MOST = 48, 6  # draws that are tried, and of which the slow flow is followed
@@ -19,8 +20,8 @@ def _finds(oracle, problem, threshold):
 
 
 class SparseGrid(SparseSettings):
-    learning_rates: tuple[float, ...] = numbers(default=np.geomspace(0.015, 0.15, 6), above=0, note="α")
-    strengths: tuple[float, ...] = numbers(default=np.geomspace(2e-6, 2e-5, 6), above=0, note="β, l1")
+    learning_rates: tuple[float, ...] = numbers(default=geometric(0.015, 0.15, 6), above=0, note="α")
+    strengths: tuple[float, ...] = numbers(default=geometric(2e-6, 2e-5, 6), above=0, note="β, l1")
     slow_time: float = number(default=0.25, above=0, note="αβ·steps: twice that at which the default draw generalises")
     generalised_at: float = number(default=1e-3, above=0, note="relative error of t2")
 
@@ -42,8 +43,8 @@ class SparseGrid(SparseSettings):
 
 
 class CompletionGrid(CompletionSettings):
-    learning_rates: tuple[float, ...] = numbers(default=np.geomspace(0.05, 0.5, 5), above=0, note="α")
-    strengths: tuple[float, ...] = numbers(default=np.geomspace(3e-5, 3e-4, 5), above=0, note="β, nuclear")
+    learning_rates: tuple[float, ...] = numbers(default=geometric(0.05, 0.5, 5), above=0, note="α")
+    strengths: tuple[float, ...] = numbers(default=geometric(3e-5, 3e-4, 5), above=0, note="β, nuclear")
     slow_time: float = number(default=1.0, above=0, note="αβ·steps")
     generalised_at: float = number(default=3e-3, above=0, note="relative error of t2")
 

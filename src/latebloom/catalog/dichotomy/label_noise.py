@@ -106,7 +106,7 @@ def noise_runs(s):
     for rate in s.learning_rates:
         steps, levels = s.steps(rate), {"memorised_at": s.memorised_at, "generalised_at": s.generalised_at}
         for repeat in range(s.repeats):
-            method = lb.LabelNoise(rate, 1.0, seed=repeat)
+            method = lb.LabelNoise(rate, noise=1.0, seed=repeat)
             jobs[NOISY.format(rate, repeat)] = lb.TrainJob(problem, method, None, steps=steps, **levels)
         jobs[AS_DECAY.format(rate)] = flow(rate, time=steps * rate, learning_rate=rate)
     for scale in s.large_scales:
