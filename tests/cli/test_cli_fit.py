@@ -51,3 +51,19 @@ def test_a_law_that_cannot_be_is_one_line(latebloom):
     answer = latebloom("fit", "t2", "--against", "learning_rate*strength")
     assert answer.code == 2
     assert len(answer.err.splitlines()) == 1
+
+
+def test_the_runs_of_a_sweep(latebloom, stored, monkeypatch):
+    """A cell without a run is counted; a condition leaves those of the sweep that meet it."""
+    from latebloom.sweeps import written
+
+    table = planted(0, cells=9).assign(id=[f"run {number}" for number in range(45)])
+
+    class Cells:
+        def frame(self):
+            return table.assign(outcome=["missing", *table["outcome"][1:]])
+
+    monkeypatch.setattr(written, "stored_sweep", lambda name, store: Cells())
+    monkeypatch.setattr(Store, "frame", lambda self, where=None: table.query("seed < 4"))
+    assert "Left out: 1 missing" in latebloom("fit", "--sweep", "rates").out
+    assert "From 35 runs of 4 seeds" in latebloom("fit", "--sweep", "rates", "--where", "seed < 4").out

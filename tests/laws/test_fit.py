@@ -130,8 +130,21 @@ def test_runs_that_will_never_get_there_are_named():
     frame = planted(0, cells=9, censored=0.0, spread=0.05)
     never = frame["seed"] == 1
     frame.loc[never, ["t2", "t2_low", "t2_high", "end"]] = [np.nan, 1e9, np.inf, 1e9]
-    assert "9 censored runs went on for up to" in laws.fit(frame, "t2", AGAINST).sentence
-    assert not laws.fit(planted(0), "t2", AGAINST).notes
+    found = laws.fit(frame, "t2", AGAINST)
+    assert "9 censored runs went on for up to" in found.sentence
+    assert "1 of 5 seeds has no t2 in any run: all that is known of it is that it is later" in found.sentence
+    assert found.resampled.groups == 4
+    assert not laws.fit(planted(0, cells=9), "t2", AGAINST).notes
+
+
+def test_a_law_that_rests_on_one_seed_has_no_interval():
+    frame = planted(0, cells=9, censored=0.0)
+    frame.loc[frame["seed"] > 0, ["t2", "t2_low", "t2_high"]] = [np.nan, 1e5, np.inf]
+    found = laws.fit(frame, "t2", AGAINST)
+    assert found.interval == (-np.inf, np.inf)
+    assert "not told: the law rests on one seed alone" in found.sentence
+    assert found.to_json()["exponent"]["low"] is None
+    assert len(found.figure().panels[0].traces) == 3  # and no band
 
 
 def test_a_fit_as_a_document_a_value_and_a_picture(tmp_path):

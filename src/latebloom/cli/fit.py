@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from latebloom.laws import Fit
+    from latebloom.store import Store
 
 Quantity = Annotated[str, typer.Argument(metavar="QUANTITY", help="What the law is of: t2, t1 or another column.")]
 Against = Annotated[
@@ -28,6 +29,7 @@ Against = Annotated[
 Where = Annotated[
     str | None, typer.Option("--where", metavar="SQL", help="Which runs: \"strength < 1e-4 and kind = 'train'\".")
 ]
+Sweep = Annotated[str | None, typer.Option("--sweep", metavar="NAME", help="Which runs: those of this sweep.")]
 Problems = Annotated[
     list[str] | None, typer.Option("--problem", help="Which runs: what the problem's name contains; repeat for more.")
 ]
@@ -41,6 +43,7 @@ def fit(
     quantity: Quantity = "t2",
     against: Against = "learning_rate*strength",
     where: Where = None,
+    sweep: Sweep = None,
     problem: Problems = None,
     seeds: Seeds = "seed",
     confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
@@ -51,7 +54,7 @@ def fit(
     """Fit a law to stored runs: exponents with intervals, runs without a t2 counted as censored, rivals compared."""
     from latebloom import laws
 
-    frame = _of_problems(open_store(store).frame(where=where), problem)
+    frame = _of_problems(_chosen(open_store(store), sweep, where), problem)
     found = laws.fit(frame, quantity, against, seeds=None if seeds == "none" else seeds, confidence=confidence)
     drawn = [] if out is None else _draw(found, out)
     if as_json:
@@ -62,6 +65,16 @@ def fit(
     print_rows([("law", "parameters", found.to_json()["criterion"], "the power law is as likely"), *_rivals(found)])
     for path in drawn:
         log(str(path))
+
+
+def _chosen(store: Store, sweep: str | None, where: str | None) -> pd.DataFrame:
+    """The runs that meet a condition, all or those of a sweep: a cell without a run is a row, and is counted."""
+    if sweep is None:
+        return store.frame(where=where)
+    from latebloom.sweeps.written import stored_sweep
+
+    cells = stored_sweep(sweep, store).frame()
+    return cells if where is None else cells[cells["id"].isin(store.frame(where=where)["id"])]
 
 
 def _of_problems(frame: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:

@@ -29,6 +29,7 @@ class Resampled:
     rows: np.ndarray
     method: str
     confidence: float
+    groups: int  # those left out in turn, but for those without any t2, which tell next to nothing of an exponent
     least: np.ndarray  # covariance below which no interval goes: what the clock of the runs can tell
 
     def interval(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -44,8 +45,8 @@ class Resampled:
             tails = 50 * (1 - self.confidence)
             low, high = np.percentile(found, [tails, 100 - tails], axis=0)
             return np.minimum(low, centre - smallest), np.maximum(high, centre + smallest)
-        groups = len(self.rows)
-        if not finite.all():
+        groups = self.groups
+        if not finite.all() or groups < 2:
             return np.full(len(centre), -np.inf), np.full(len(centre), np.inf)
         error = np.sqrt((groups - 1) / groups * ((found - centre) ** 2).sum(axis=0))
         half = np.maximum(stats.t.ppf(0.5 + self.confidence / 2, groups - 1) * error, smallest)
@@ -59,7 +60,9 @@ def resample(
     weightings = _left_out(len(data.starts)) if method == "jackknife" else _drawn(len(data.starts), draws, seed)
     rows = [_again(data, shape, best, weights, effects=effects) for weights in weightings]
     least = _resolution(data, shape, best)
-    return Resampled(shape.natural(best.parameters[: shape.count]), np.array(rows), method, confidence, least)
+    told = data.per_seed(np.isfinite(data.high).astype(int)) > 0
+    groups = len(set(_groups(len(told))[told]))
+    return Resampled(shape.natural(best.parameters[: shape.count]), np.array(rows), method, confidence, groups, least)
 
 
 def _again(data: Brackets, shape: Power, best: Maximum, weights: np.ndarray, *, effects: bool) -> np.ndarray:
@@ -77,9 +80,13 @@ def _again(data: Brackets, shape: Power, best: Maximum, weights: np.ndarray, *, 
 
 def _left_out(seeds: int) -> Iterator[np.ndarray]:
     """Weights that leave out each seed, or each of `MOST_GROUPS` groups of them, in turn."""
-    groups = np.arange(seeds) % min(seeds, MOST_GROUPS)
+    groups = _groups(seeds)
     for group in range(groups.max() + 1):
         yield (groups != group).astype(float)
+
+
+def _groups(seeds: int) -> np.ndarray:
+    return np.arange(seeds) % min(seeds, MOST_GROUPS)
 
 
 def _drawn(seeds: int, draws: int, seed: int) -> Iterator[np.ndarray]:
