@@ -51,7 +51,11 @@ def test_no_crossing_is_told_and_is_an_exit_code(latebloom, rates):
     ("old", "new", "words"),
     [
         ('along = "method.learning_rate"', "", "a boundary needs along"),
-        ('along = "method.learning_rate"', 'along = "method.rate"', "line 9: unknown axis to search along 'method.rate'"),
+        (
+            'along = "method.learning_rate"',
+            'along = "method.rate"',
+            "line 9: unknown axis to search along 'method.rate'",
+        ),
         ("seeds = 4", "sedes = 4", "line 11: unknown part of [boundary] 'sedes': did you mean 'seeds'?"),
         ("count = 15", "count = 2", "at least 3 rising values, not 2"),
     ],

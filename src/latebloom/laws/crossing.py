@@ -119,7 +119,7 @@ def crossing(places: np.ndarray, *, tried: np.ndarray, crossed: np.ndarray, spac
         scales = np.linspace(*sharpest, COARSE_SCALES)
         sheets.append((sign, scales, _log_posterior(counts, nodes, sign * np.exp(scales))))
     best = max(float(values.max()) for _, _, values in sheets)
-    fine = [_refined(counts, nodes, *sheet, best) for sheet in sheets if sheet[2].max() > best - DROP]
+    fine = [_refined(counts, nodes, sheet, best) for sheet in sheets if sheet[2].max() > best - DROP]
     top = max(float(values.max()) for _, _, values, _ in fine)
     masses = [np.exp(values - top) * cell for _, _, values, cell in fine]
     total = sum(float(mass.sum()) for mass in masses)
@@ -132,8 +132,9 @@ def crossing(places: np.ndarray, *, tried: np.ndarray, crossed: np.ndarray, spac
     )
 
 
-def _refined(counts, nodes: np.ndarray, sign: float, scales: np.ndarray, values: np.ndarray, best: float):
+def _refined(counts, nodes: np.ndarray, sheet: tuple[float, np.ndarray, np.ndarray], best: float):
     """Crossings, signed scales, log posterior and size of a cell on a fine grid where a coarse one has its mass."""
+    sign, scales, values = sheet
     signed, cell = np.empty(0), 0.0
     ends = (nodes[0], nodes[-1]), (scales[0], scales[-1])
     for many, some in ROUNDS:
@@ -150,7 +151,8 @@ def _box(points: np.ndarray, chosen: np.ndarray, ends: tuple[float, float]) -> t
     """From the neighbour before the first of the points chosen to that after the last, or to the ends."""
     first, last = chosen.min(), chosen.max()
     low = ends[0] if first == 0 else points[first - 1]
-    return low, ends[1] if last == len(points) - 1 else points[last + 1]
+    high = ends[1] if last == len(points) - 1 else points[last + 1]
+    return float(low), float(high)
 
 
 def _middles(low: float, high: float, count: int) -> np.ndarray:

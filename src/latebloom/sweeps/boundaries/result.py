@@ -95,9 +95,9 @@ class Boundary:
     @property
     def line(self) -> Found:
         """The only line; an error where there are several."""
-        if len(self.lines) > 1:
+        if len(self.lines) != 1:
             raise InputError(f"there are {len(self.lines)} boundaries, one per {self.other}: see lines, or table()")
-        return self.lines[0]
+        return next(iter(self.lines))
 
     @property
     def crossing(self) -> float:

@@ -55,12 +55,12 @@ def boundary(
 
     >>> import latebloom as lb, tempfile
     >>> problem = lb.problems.SparseRecovery(dimension=20, sparsity=2, measurements=12)
-    >>> job = lb.TrainJob(problem, lb.GradientDescent(0.1), lb.L1(1e-3), steps=100)
-    >>> rates = lb.Sweep(job, {"method.learning_rate": {"from": 0.5, "to": 6.5, "count": 13}}, name="rates")
+    >>> job = lb.TrainJob(problem, lb.GradientDescent(0.1), lb.L1(1e-3), steps=1)
+    >>> lengths = lb.Sweep(job, {"steps": {"from": 1, "to": 300, "count": 24}}, name="lengths")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = lb.boundary(rates, along="learning_rate", crosses="outcome is diverged", width=1, store=folder)
+    ...     found = lb.boundary(lengths, along="steps", crosses="final_train_error < 0.1", width=60, store=folder)
     >>> print(found.sentence)  # doctest: +ELLIPSIS
-    outcome is diverged in half of the runs from learning_rate = ...
+    final_train_error < 0.1 in half of the runs from steps = ...
     """
     given = {"along": along, "crosses": crosses, "seeds": seeds, "width": width, "most_runs": most_runs}
     plan = plan_of(sweep, **given, oracle=oracle, theory=theory)
