@@ -20,7 +20,6 @@ from latebloom.sweeps.boundaries.plan import Line, Plan, plan_of
 from latebloom.sweeps.boundaries.result import Boundary, Found, Try
 from latebloom.sweeps.definition import Sweep
 from latebloom.sweeps.places.base import AbstractPlace
-from latebloom.sweeps.rows import rows_of
 from latebloom.sweeps.shards import Done, Shard, run_cells, run_shard
 
 
@@ -119,7 +118,8 @@ class Rounds:
     def _round(self, proposed: dict[int, tuple[_Line, int]]) -> None:
         done = self._compute(list(proposed))
         ids = {number: key for one in done for number, key in one}
-        rows = rows_of(self.store, [key for key in ids.values() if key is not None])
+        told = self.store.frame_of([key for key in ids.values() if key is not None])
+        rows = {row["id"]: row for row in told.to_dict("records")}
         if self.cancel.is_set():
             return
         if not rows and not any(line.search.runs for line in self.found):
