@@ -11,7 +11,6 @@ from latebloom.engine.grid import short_names
 from latebloom.errors import InputError
 from latebloom.laws.search import Search
 from latebloom.store import Store
-from latebloom.sweeps.rows import rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +157,8 @@ class Boundary:
         """A row per run: the values of its axes, whether it crossed, then what it says of itself."""
         import pandas as pd
 
-        told = rows_of(self.store, [one.id for line in self.lines for one in line.tries])
+        stored = self.store.frame_of([one.id for line in self.lines for one in line.tries])
+        told = {row["id"]: row for row in stored.to_dict("records")}
         rows = []
         for one in (one for line in self.lines for one in line.tries):
             shown = short_names(list(one.values))
