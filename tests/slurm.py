@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "squeue", "scancel", "unshare", "ip")
-PATIENCE = 60.0  # seconds after which something that ought to happen has not
+PATIENCE = 180.0  # seconds after which something that ought to happen has not
 CONFIGURATION = """
 ClusterName=latebloom
 SlurmctldHost={host}(127.0.0.1)

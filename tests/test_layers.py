@@ -59,7 +59,8 @@ def imports(path: Path) -> Iterator[str]:
         if id(node) in for_types:
             continue
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "latebloom":
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            # The number of the version is at the front door, but nothing behind it comes with it.
+            names = [f"{node.module}.{alias.name}" for alias in node.names if alias.name != "__version__"]
             yield from (name if name in MODULES else str(node.module) for name in names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "latebloom")

@@ -28,6 +28,8 @@ def test_after_two_deaths_cells_go_alone_and_only_the_guilty_one_fails():
     alone, nothing = ledger.lost(whole, "of SIGKILL")
     assert nothing is None
     assert [one.cells for one in alone] == [(3,), (4,), (5,)]
+    assert ledger.left(whole, done(whole)) == done(whole)
+    assert ledger.left(alone[0], done(alone[0])) is None  # its ids would be taken for those of the shard
     assert ledger.made(alone[2], done(alone[2])) is None
     assert ledger.lost(alone[1], "of SIGKILL") == ([], None)
     made = ledger.made(alone[0], done(alone[0]))

@@ -30,7 +30,7 @@ class AbstractPlace(ABC):
         it is in the store, and the rest is not begun. Workers stay for the next call, until `close`.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  # a place without workers of its own has nothing to let go
         """Lets workers go that were kept from one call of `run` to the next."""
 
     def __enter__(self) -> Self:

@@ -195,7 +195,7 @@ class _Sending:
         if isinstance(made, str):
             raise InputError(made)
         if stopping:
-            return [], made
+            return [], self.ledger.left(shard, made)
         return (
             self.ledger.stopped(shard, "on a worker that closed")
             if made.interrupted

@@ -70,6 +70,10 @@ class Ledger:
             failed={cell: why for _, made in parts for cell, why in made.failed.items()},
         )
 
+    def left(self, shard: Shard, done: Done) -> Done | None:
+        """What to tell of a shard that came back when everybody was told to stop; of a part of one, nothing."""
+        return done if shard.cells == self._whole[shard.number].cells else None
+
     def _given_up(self, shard: Shard, why: str) -> Done | None:
         nothing = tuple(None for _ in shard.cells)
         return self.made(shard, Done(shard.number, nothing, 0, 0.0, dict.fromkeys(shard.cells, why)))

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -99,7 +101,7 @@ class _Office:
                     kind, answer = worker.ask(self.work, shard)
                 except DeadError as error:
                     kind, answer = "lost", str(error)
-                if kind == "lost" or (kind == "done" and answer.interrupted):
+                if kind == "lost" or (isinstance(answer, Done) and answer.interrupted):
                     worker = self._dismiss(worker)
                 self.heard.put((kind, shard, answer))
         except Exception as error:  # e.g. no more processes: said by whoever listens
@@ -136,7 +138,7 @@ class _Office:
         if kind == "error":
             self.errors.append(answer)
         elif self.stopping.is_set():  # what is saved is in the store, and nobody goes on with it now
-            whole = answer if kind == "done" else None
+            whole = self.ledger.left(shard, answer) if kind == "done" else None
         elif kind == "lost":
             again, whole = self.ledger.lost(shard, answer)
         elif answer.interrupted:
@@ -159,8 +161,6 @@ class _Office:
         """Waits for every thread, and for the answers that are on their way."""
         for _ in self.threads:
             self.todo.put(None)
-        import time
-
         until = time.monotonic() + seconds
         while any(thread.is_alive() for thread in self.threads) and time.monotonic() < until:
             meanwhile()
@@ -220,10 +220,8 @@ class Worker:
     def leave(self) -> None:
         """Tells it to save and leave: nothing more will come."""
         assert self.process.stdin is not None
-        try:
+        with suppress(OSError):  # it is gone
             self.process.stdin.close()
-        except OSError:  # it is gone
-            pass
 
     def wait(self, seconds: float) -> None:
         """Until it is gone, by itself within this time."""

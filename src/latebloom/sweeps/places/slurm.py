@@ -42,7 +42,7 @@ def lines(*, note: str) -> Any:
     return declare("lines", check, (), note=note)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Slurm(AbstractPlace):
     """Jobs that SLURM starts while there is work, and that end with it; each has a worker per core.
 
@@ -68,7 +68,7 @@ class Slurm(AbstractPlace):
     def __post_init__(self) -> None:
         check_all(self)
         _check_memory(self.memory, self.cores)
-        object.__setattr__(self, "_kept", [])
+        self._kept: list[Any] = []  # the cluster, its client, and the place that uses it
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> Self:

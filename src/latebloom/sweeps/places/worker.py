@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from queue import SimpleQueue
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from latebloom.core.interrupts import Switch, raising
 from latebloom.errors import LatebloomError
@@ -24,13 +24,13 @@ LENGTH = struct.Struct("!Q")  # before each message, how many bytes it has
 GRACE = 20.0  # seconds that a worker whose parent is gone may take to leave, e.g. to end a compilation
 
 
-def send(stream: BinaryIO, message: bytes) -> None:
+def send(stream: IO[bytes], message: bytes) -> None:
     """One message, whole."""
     stream.write(LENGTH.pack(len(message)) + message)
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> bytes | None:
+def receive(stream: IO[bytes]) -> bytes | None:
     """The next message; None if whoever writes is gone, or died in the middle of one."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
@@ -60,7 +60,7 @@ def main() -> None:
         pass
 
 
-def _hear(stream: BinaryIO, messages: SimpleQueue[bytes | None], switch: Switch) -> None:
+def _hear(stream: IO[bytes], messages: SimpleQueue[bytes | None], switch: Switch) -> None:
     """Hands messages on; when there are no more, what is being done is to stop, and soon."""
     while (message := receive(stream)) is not None:
         messages.put(message)
