@@ -12,7 +12,12 @@ from latebloom.laws.search import Search
 
 NAME = "boundary"
 VALUES, SEEDS = 91, 10  # of the grid in examples/recovery.toml
-SCALES = (1 / 120, 1 / 60, 1 / 40)  # of the axis; that of the example is some 1/40: 90 % follow 10 % in a ninth of it
+SCALES = (
+    1e-4,
+    1 / 120,
+    1 / 60,
+    1 / 40,
+)  # a step first, then transitions of the axis; that of the example is some 1/40: 90 % follow 10 % in a ninth of it
 FEWER = 5.0  # times fewer runs, the target
 COVERS = (0.90, 0.99)  # share of intervals of 95 % that hold what was planted
 AS_NARROW = 1.05  # mean width in units of the grid's
@@ -30,7 +35,7 @@ class Tally:
 
 
 def measure(*, curves: int = 200, scales: tuple[float, ...] = SCALES) -> list[BenchResult]:
-    """Runs until the interval is as narrow as the grid's, on planted curves; the last scale has no target.
+    """Runs until the interval is as narrow as the grid's, on planted curves.
 
     Runs and not seconds are compared: `ours` and `theirs` are left open. No search can need fewer than 4 w of the
     grid's, w being the transition's scale in units of the axis: all runs where P is 1/2 tell no more.
@@ -72,5 +77,5 @@ def _row(found: Tally, scale: float) -> BenchResult:
         f"{np.mean(found.runs):.0f} runs (at most {max(found.runs)}) in place of {grid}, on {curves} planted curves; "
         f"intervals {narrow:.2f} times as wide as the grid's, {found.covered} cover, the grid's {found.grid_covered}"
     )
-    what = f"runs for the grid's interval, a transition of 1/{1 / scale:.0f} of the axis"
+    what = f"runs for the grid's interval, a scale of 1/{1 / scale:,.0f} of the axis"
     return BenchResult(NAME, what, None, None, ratio, f"at least {FEWER:g}", bool(meets), note)

@@ -24,7 +24,7 @@ class Search:
     ...     for cell in cells:
     ...         search.tell(cell, crossed=cell > 30)
     >>> search.why, search.runs, [round(end, 1) for end in search.interval]
-    ('narrow', 72, [30.0, 31.0])
+    ('narrow', 40, [30.0, 30.9])
     """
 
     def __init__(
