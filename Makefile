@@ -7,7 +7,7 @@ STAMPS := .stamps
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint pytest verify mutants images mosaic bench clean
+.PHONY: demo test thorough lint pytest verify mutants images mosaic bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -29,8 +29,14 @@ demo: $(STAMPS)/core
 test: $(STAMPS)/dev
 	$(MAKE) --jobs=2 lint pytest
 
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadgroup
+
 pytest: $(STAMPS)/dev
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadgroup
+	$(PYTEST) --part=everyday
+
+# The dearest tests (tests/thorough.txt), as many minutes as all others.
+thorough: $(STAMPS)/dev
+	$(PYTEST) --part=thorough
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
@@ -38,7 +44,7 @@ lint: $(STAMPS)/dev
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 # The whole catalog, and the record of it that the tests compare with: a quarter of an hour on two cores.
-verify: $(STAMPS)/dev
+verify: thorough
 	$(BIN)/python tests/catalog/test_record.py
 	KILLS=6 $(BIN)/python -m pytest tests/engine/test_killed.py
 

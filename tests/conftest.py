@@ -59,9 +59,33 @@ def few_programs() -> Iterator[None]:
     release_programs()
 
 
+# The dearest tests, half of the time of all: `make test` leaves them to `make thorough`, which CI runs after it.
+THOROUGH = {
+    line for line in (Path(__file__).parent / "thorough.txt").read_text().splitlines() if not line.startswith("#")
+}
+
+
+def is_thorough(item: pytest.Item) -> bool:
+    """Whether a test, or the function it is a case of, is in `thorough.txt`."""
+    return not THOROUGH.isdisjoint({item.nodeid, item.nodeid.partition("[")[0]})
+
+
+def require_thorough(items: list[pytest.Item]) -> None:
+    """Refuses a line of `thorough.txt` that names no test: what it named would be run every day, or never."""
+    names = {name for item in items for name in (item.nodeid, item.nodeid.partition("[")[0])}
+    if THOROUGH - names:
+        raise pytest.UsageError(f"tests/thorough.txt names no test by {', '.join(sorted(THOROUGH - names))}")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A file stays on one worker, where its fixtures and compiled programs are, unless its tests name other groups."""
+    part = config.getoption("--part")
+    if part != "all":
+        require_thorough(items)
+        out = [item for item in items if is_thorough(item) != (part == "thorough")]
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if is_thorough(item) == (part == "thorough")]
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.as_posix()))
@@ -79,6 +103,8 @@ jax.monitoring.register_event_duration_secs_listener(_listen)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parts = ("all", "everyday", "thorough")
+    parser.addoption("--part", choices=parts, default="all", help="without the tests of thorough.txt, or only those")
     parser.addoption(
         "--keep", action="store_true", help="write what tests keep in files anew, for a change that is meant"
     )

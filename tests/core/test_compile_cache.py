@@ -188,7 +188,7 @@ def test_a_second_process_compiles_nothing_and_a_damaged_program_is_compiled_aga
         return int(hits), int(misses), loss
 
     hits, programs, loss = run()
-    assert programs > 3
+    assert programs > 1  # where it begins, and the steps
     largest = max(tmp_path.glob("jaxlib-*/*"), key=lambda path: path.stat().st_size)
     largest.write_bytes(largest.read_bytes()[:1000])
     assert run() == (hits + programs - 1, 1, loss)  # and nothing on standard error

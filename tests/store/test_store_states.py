@@ -59,10 +59,10 @@ def test_what_is_published_replaces_what_is_not_further(store: Store) -> None:
     behind, further = attempt(store, 10), attempt(store, 30)
     with store.begin(KEY) as live:
         partial = live.finish({"step": np.arange(20)}, {"complete": False})
-    store.supersede(partial.key, but=partial.id, at=(20, 20))
+    store.supersede({partial.key: (partial.id, (20, 20))})
     assert {run.id for run in store.runs()} == {further, partial.id}
     assert behind not in {run.id for run in store.runs()}
-    store.supersede(partial.key, but=partial.key)
+    store.supersede({partial.key: (partial.key, None)})
     assert store.runs() == []
 
 

@@ -21,6 +21,8 @@ _HOMES = {
     "isolated": "latebloom.bench.isolated",
     "dichotomy": "latebloom.bench.dichotomy",
     "networks": "latebloom.bench.networks",
+    "sweep": "latebloom.bench.sweep",
+    "store": "latebloom.bench.store",
 }
 
 __all__ = ["BenchResult", "names", "select"]
@@ -30,7 +32,7 @@ def names() -> list[str]:
     """Every benchmark, in the order in which they are run.
 
     >>> names()
-    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', 'dichotomy', 'networks']
+    ['sparse-step', 'batch', 'start-up', 'oracle', 'low-rank', 'flow', 'slow-flow', 'isolated', ..., 'store']
     """
     return list(_HOMES)
 

@@ -24,12 +24,12 @@ Papers = Annotated[
 
 def list_experiments(papers: Papers = None, as_json: Json = False, store: StoreOption = None) -> None:
     """The catalog: id, claim, cost, paper by paper."""
-    from latebloom.catalog import PAPERS, select
+    from latebloom.catalog import PAPERS, REGISTERS, select
 
     for paper in papers or []:
-        if paper.rstrip("/") not in PAPERS:
-            raise unknown_name("paper", paper, PAPERS)
-    entries = select(papers or [])
+        if paper.rstrip("/") not in {**PAPERS, **REGISTERS}:
+            raise unknown_name("paper", paper, {**PAPERS, **REGISTERS})
+    entries = select([name for paper in papers or [] for name in _names(paper.rstrip("/"))])
     if as_json:
         print_json([_row(entry) for entry in entries])
         return
@@ -37,6 +37,17 @@ def list_experiments(papers: Papers = None, as_json: Json = False, store: StoreO
         print_text("\n" * bool(number) + PAPERS[paper])
         own = [entry for entry in entries if entry.paper == paper]
         print_rows([("id", "claim", "cost"), *((entry.id, entry.summary, entry.cost()) for entry in own)], indent=2)
+
+
+def _names(paper: str) -> list[str]:
+    """A paper; of a document that has no entries of its own (the blog post) those that check its statements."""
+    from latebloom.catalog import ENTRIES, PAPERS, registers
+
+    if paper in PAPERS:
+        return [paper]
+    (register,) = registers(paper)
+    checked = {register.named(claim)[0] for statement in register.statements for claim in statement.claims}
+    return [name for name in ENTRIES if name in checked]
 
 
 def show(

@@ -30,10 +30,10 @@ def entries(incomplete: str) -> list[str]:
 
 
 def papers(incomplete: str) -> list[str]:
-    """The papers of the catalog."""
-    from latebloom.catalog import PAPERS
+    """The papers of the catalog, and the blog post."""
+    from latebloom.catalog import PAPERS, REGISTERS
 
-    return _starting(PAPERS, incomplete)
+    return _starting(dict.fromkeys([*PAPERS, *REGISTERS]), incomplete)
 
 
 def documents(incomplete: str) -> list[str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from latebloom.cli.common import Json, StoreOption, console, log, open_store, print_json
+from latebloom.cli.common import Json, StoreOption, console, log, open_store, print_json, refuse_together
 from latebloom.cli.selection import Selection
-from latebloom.cli.stored import flat, newest_first, print_lines, told
+from latebloom.cli.stored import flat, print_lines, told
+from latebloom.cli.table import named_columns, ordered, print_table
 from latebloom.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,32 +23,47 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+FILE_HELP = "A .csv, .parquet or .json file; - is standard output."
 ID_HELP = "An id from `latebloom runs list`, or its first digits."
 Id = Annotated[str, typer.Argument(metavar="ID", help=ID_HELP)]
 Ids = Annotated[list[str], typer.Argument(metavar="ID...", help=ID_HELP)]
 SomeIds = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help=ID_HELP)]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", metavar="SQL", help='A condition, "strength < 1e-4 and t2 is null" (extra: query).'),
+]
 DATE = "a date (2026-11-18) or an age (7d, 12h, 30m)"
 
 
 @app.command("list")
 def list_runs(
-    limit: Annotated[int | None, typer.Option("--limit", min=0, help="At most so many, the newest.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=0, help="At most so many, the first of the list.")] = None,
     problem: Annotated[str | None, typer.Option("--problem", help="What the problem's text contains.")] = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="E.g. finished, diverged, interrupted.")] = None,
     since: Annotated[str | None, typer.Option("--since", help=f"Made at or after {DATE}.")] = None,
     before: Annotated[str | None, typer.Option("--before", help=f"Made before {DATE}.")] = None,
+    where: Where = None,
+    sort: Annotated[str | None, typer.Option("--sort", metavar="COL[,-COL]", help="By columns; - is falling.")] = None,
+    columns: Annotated[str | None, typer.Option("--columns", metavar="COL,COL", help="Of the table of runs.")] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="The table of runs, all columns or those of --columns.")
+    ] = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> None:
     """What is stored, a line a run, newest first."""
-    everything = newest_first(open_store(store))
-    chosen = Selection(problem, outcome, since, before).of(everything)[:limit]
-    if as_json:
-        print_json([run.to_json() for run in chosen])
-        return
-    print_lines(chosen)
-    if len(chosen) < len(everything):
-        log(f"{len(chosen)} of {len(everything)} runs")
+    refuse_together(csv=as_csv or None, json=as_json or None)
+    place = open_store(store)
+    rows, total = Selection(problem, outcome, since, before, where=where).of(place)
+    rows = ordered(rows, sort)
+    if columns is not None or as_csv:
+        count = print_table(rows.slice(0, limit), columns, as_csv=as_csv, as_json=as_json)
+    else:
+        runs = list(islice(place.read_rows(rows, told), limit))
+        count = len(runs)
+        print_json([run.to_json() for run in runs]) if as_json else print_lines(runs)
+    if count < total and not as_json:
+        log(f"{count} of {total} runs")
 
 
 @app.command()
@@ -100,22 +117,40 @@ def plot(
 
 @app.command()
 def export(
-    run: Id,
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .parquet or .json file; - is standard output.")],
+    run: Annotated[str, typer.Argument(metavar="ID", help=f"{ID_HELP} Left out with --where.")],
+    path: Annotated[Path | None, typer.Argument(metavar="FILE", help=FILE_HELP)] = None,
+    where: Where = None,
+    columns: Annotated[str | None, typer.Option("--columns", metavar="COL,COL", help="With --where: these.")] = None,
     kind: Annotated[str | None, typer.Option("--format", help="csv (default), parquet or json.")] = None,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> None:
-    """Write one run to a file, or with - to standard output."""
-    if str(path) != "-":
-        _say("exported", str(open_store(store).export(run, path, kind)), as_json)
-        return
-    if as_json:
+    """Write the records of one run to a file, or with --where the table of runs, a row each; - is standard output."""
+    place, target = open_store(store), _target(run, path, where, columns)
+    if str(target) == "-" and as_json:
         raise InputError("--json and - both want standard output: give a file, or leave --json out (--format json?)")
-    from latebloom.store import export_bytes
+    from latebloom.store import export
 
-    sys.stdout.buffer.write(export_bytes(open_store(store).get(run), kind or "csv"))
-    sys.stdout.flush()
+    if where is None:
+        what, write, dump = place.get(run), export.export_run, export.export_bytes
+    else:
+        what, write, dump = place.frame(where, named_columns(columns)), export.export_frame, export.frame_bytes
+    if str(target) == "-":
+        sys.stdout.buffer.write(dump(what, kind or "csv"))
+        sys.stdout.flush()
+    else:
+        _say("exported", str(write(what, target.expanduser(), kind)), as_json)
+
+
+def _target(run: str, path: Path | None, where: str | None, columns: str | None) -> Path:
+    """Where an export goes: the second word, or the only one with a condition in place of an id."""
+    if where is None and columns is not None:
+        raise InputError("--columns are those of the table of runs: give --where, too, e.g. --where true")
+    if where is not None and path is not None:
+        raise InputError(f"runs export takes an id or --where, not both: leave {run} out, or --where")
+    if where is None and path is None:
+        raise InputError(f"runs export needs a file: write runs export {run} run.csv, or - for standard output")
+    return path or Path(run)
 
 
 @app.command()
@@ -123,20 +158,24 @@ def delete(
     runs: SomeIds = None,
     partial: Annotated[bool, typer.Option("--partial", help="Those that were interrupted or killed.")] = False,
     older_than: Annotated[str | None, typer.Option(help=f"Those made before {DATE}.")] = None,
+    where: Where = None,
     damaged: Annotated[bool, typer.Option("--damaged", help="What was moved aside because it is damaged.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
     store: StoreOption = None,
 ) -> None:
-    """Delete runs: by id, the unfinished ones, the old ones, the damaged ones."""
+    """Delete runs: by id, the unfinished ones, the old ones, those of a condition, the damaged ones."""
     place = open_store(store)
-    asked = {"ids": runs, "--partial or --older-than": partial or older_than is not None, "--damaged": damaged}
+    some = partial or older_than is not None or where is not None
+    asked = {"ids": runs, "--partial, --older-than or --where": some, "--damaged": damaged}
     if sum(map(bool, asked.values())) != 1:
         raise InputError(f"runs delete needs one selection: give {', or '.join(asked)}; see `latebloom runs list`")
     if runs:
         chosen = [place.id_of(run) for run in runs]
     else:
-        chosen = place.damaged() if damaged else _old_or_unfinished(place, partial, older_than)
+        chosen = (
+            place.damaged() if damaged else _not_live(place, Selection(None, None, None, older_than, partial, where))
+        )
     ask = len(chosen) > 1 and not yes and sys.stdin.isatty()
     if ask and not typer.confirm(f"delete {len(chosen)} runs for good?", err=True):
         chosen = []
@@ -184,9 +223,10 @@ def resume(run: Id, as_json: Json = False, store: StoreOption = None) -> int:
     return 1 if made.outcome.failed else 0
 
 
-def _old_or_unfinished(place: Store, partial: bool, older_than: str | None) -> list[str]:
-    chosen = Selection(before=older_than, unfinished=partial).of(newest_first(place))
-    return [run.stored.id for run in chosen if run.stored.state != "live"]
+def _not_live(place: Store, selection: Selection) -> list[str]:
+    rows, _ = selection.of(place)
+    states = zip(rows["id"].to_pylist(), rows["state"].to_pylist(), strict=True)
+    return [name for name, state in states if state != "live"][::-1]
 
 
 def _say(what: str, value: str, as_json: bool) -> None:

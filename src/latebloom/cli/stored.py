@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,10 +16,12 @@ from latebloom.core.json import plain
 if TYPE_CHECKING:
     from latebloom.engine.milestones import Milestone
     from latebloom.engine.summary import Summary
-    from latebloom.store import Store, StoredRun
+    from latebloom.store import StoredRun
 
 HEADINGS = ("id", "when", "problem", "how", "penalty", "t1", "t2", "outcome")
 ELASTIC = ("problem", "how", "penalty")  # what is cut where a terminal is narrow
+# Sixty letters of numbers in one pair of parentheses: the first and the last.
+_DATA = re.compile(r"\((?=[^()]{60})([^()\s]+)\s[^()]*\s([^()\s]+)\)")
 LEAST = 6  # letters that are left of it
 
 
@@ -37,10 +40,9 @@ class Told:
     @cached_property
     def problem(self) -> str:
         """The problem's text; the name of a study and whose it is."""
-        configuration = self.stored.configuration
-        if "study" in configuration:
-            return f"study: {configuration['study']} ({configuration.get('experiment', 'no entry')})"
-        return str(self.dynamics.get("problem", ""))
+        from latebloom.store.facts import text_of
+
+        return text_of(self.stored)
 
     @property
     def how(self) -> str:
@@ -62,8 +64,8 @@ class Told:
         when = datetime.fromtimestamp(self.stored.modified).strftime("%Y-%m-%d %H:%M")
         milestones = None if self.summary is None else self.summary.milestones
         both = (milestones.memorised, milestones.generalised) if milestones else (None, None)
-        penalty = str(self.dynamics.get("penalty") or "")
-        return [self.stored.id, when, self.problem, self.how, penalty, *map(_moment, both), self.outcome]
+        texts = (self.problem, self.how, str(self.dynamics.get("penalty") or ""))
+        return [self.stored.id, when, *map(_without_data, texts), *map(_moment, both), self.outcome]
 
     def to_json(self) -> dict[str, Any]:
         """The run in the same words as `reproduce --json` has; what is not a run has nulls."""
@@ -91,11 +93,6 @@ def told(stored: StoredRun) -> Told:
     return Told(stored, summary_of(stored))
 
 
-def newest_first(store: Store) -> list[Told]:
-    """Every run that can be read."""
-    return store.read_all(told)[::-1]
-
-
 def print_lines(runs: Sequence[Told]) -> None:
     """A line a run: as wide as the terminal is (or COLUMNS), and nothing cut or wrapped where there is none."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -119,6 +116,15 @@ def lines(rows: Sequence[Sequence[str]], width: int | None) -> Iterator[str]:
         widths = _fitted(widths, width - 2 * (len(widths) - 1))
     for row in zip(*columns, strict=True):
         yield "  ".join(_cut(cell, room) for cell, room in zip(row, widths, strict=True)).rstrip()[:width]
+
+
+def _without_data(text: str) -> str:
+    """A text with the ends of what is long in parentheses: numbers that were given as data.
+
+    >>> _without_data("weighted_l2[strength=1,weights=(0.123456789 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1 2 3 4 5.123456)]")
+    'weighted_l2[strength=1,weights=(0.123456789 … 5.123456)]'
+    """
+    return _DATA.sub(r"(\1 … \2)", text)
 
 
 def _short_id(name: str, names: Iterable[str]) -> str:

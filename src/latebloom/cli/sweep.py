@@ -91,9 +91,8 @@ def _run(seen: Survey, store: Store, where: AbstractPlace, fresh: bool, as_json:
 
 def _document(result: SweepResult, frame: Any, outcomes: dict[str, int]) -> dict[str, Any]:
     from latebloom.core.json import plain
-    from latebloom.engine.grid import short_names
 
-    shown = [*short_names(list(result.axes)).values(), "id", "outcome"]
+    shown = [*frame.columns[: len(result.axes)], "id", "outcome"]
     shown += [name for name in ("t1", "t2", "t2_low", "t2_high", "end") if name in frame]
     rows = frame[shown].astype(object).where(frame[shown].notna(), None).to_dict("records")
     return {

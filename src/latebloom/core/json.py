@@ -51,7 +51,9 @@ def parse(text: str) -> dict[str, Any]:
     value = json.loads(text)
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, got {type(value).__name__}")
-    return _restored(value)
+    # Most documents have none of the names and are shallow by their number of brackets: a third of the time.
+    is_plain = text.count("{") + text.count("[") <= _DEEPEST and "NaN" not in text and "Infinity" not in text
+    return value if is_plain else _restored(value)
 
 
 def _restored(value: Any, depth: int = 0) -> Any:

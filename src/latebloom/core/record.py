@@ -19,6 +19,7 @@ import re
 import uuid
 import weakref
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 import equinox as eqx
@@ -115,8 +116,14 @@ class Record(eqx.Module, metaclass=RecordMeta):
         `parse` reads it back, unless it holds an array or a function, of which the text has only a digest or a number:
         stored runs are known by it. `to_plain` keeps arrays.
         """
+        kept = _TEXTS.get(id(self))
+        if kept is not None and kept[0]() is self:
+            return kept[1]
         body = ",".join(f"{key}={_value_text(value)}" for key, value in self.identity().items())
-        return f"{self.name()}[{body}]" if body else self.name()
+        text = f"{self.name()}[{body}]" if body else self.name()
+        if "#" not in text:  # the number of a function holds for as long as the function is there
+            _TEXTS[id(self)] = weakref.ref(self, partial(_forget, id(self))), text
+        return text
 
     def __repr__(self) -> str:
         body = ", ".join(f"{key}={_value_repr(value)}" for key, value in self.parameters().items())
@@ -169,6 +176,15 @@ class Record(eqx.Module, metaclass=RecordMeta):
         known = {fields.given_name(field): field.metadata for field in fields.parameters(kind)}
         values = {key: _from_plain(value, known.get(key, {})) for key, value in plain.items() if key != "record"}
         return kind.build(values)  # type: ignore[return-value]
+
+
+# A key asks for a text several times, and the digits of its numbers take a while. Not on the record itself: whatever is
+# there besides its fields makes it another pytree.
+_TEXTS: dict[int, tuple[weakref.ref[Record], str]] = {}
+
+
+def _forget(number: int, _: Any) -> None:
+    _TEXTS.pop(number, None)
 
 
 def concrete(base: type[Record]) -> dict[str, type[Record]]:

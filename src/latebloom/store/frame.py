@@ -98,6 +98,14 @@ def is_run(table: pa.Table) -> Any:
     return pc.not_equal(table["kind"], STUDY)
 
 
+def is_one_of(table: pa.Table, ids: Sequence[str]) -> Any:
+    """Which rows have one of these ids."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(table["id"], value_set=pa.array(list(ids), pa.string()))
+
+
 def shown(table: pa.Table) -> dict[str, list[str]]:
     """The columns that are shown, each with the paths whose first value it has."""
     paths = sorted((name for name in table.column_names if name.partition(".")[0] in PARTS and "." in name), key=_order)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from latebloom.core.json import parse, plain
 from latebloom.store.errors import DamagedError, GoneError, NewerError, StoreError
@@ -173,5 +173,11 @@ def from_disk(layout: Layout, state: State, folder: Path) -> StoredRun | None:
 
 
 def row_of(run: StoredRun, stamp: str) -> Row:
-    texts = [json.dumps(plain(part, lossless=True)) for part in (run.configuration, run.summary)]
-    return Row(stamp, *texts)
+    return Row(stamp, _dumped(run.configuration), _dumped(run.summary))
+
+
+def _dumped(document: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(document, allow_nan=False)
+    except ValueError:  # a number that JSON does not have
+        return json.dumps(plain(document, lossless=True))

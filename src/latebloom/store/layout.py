@@ -110,6 +110,11 @@ class Layout:
         """What is known of all runs as columns; it may be deleted at any time."""
         return self.root / "table.arrow"
 
+    @property
+    def lineages(self) -> Path:
+        """Which finished runs a longer one can go on from: `<lineage>/<key>`, empty files."""
+        return self.root / "lineages"
+
     def parent(self, state: State) -> Path:
         """The folder that runs in this state are in."""
         return {"finished": self.finished, "partial": self.partial}.get(state, self.live)
@@ -126,6 +131,11 @@ class Layout:
         found.extend(("partial", folder) for folder in folders(self.partial))
         found.extend(("finished", folder) for folder in folders(self.finished))
         return found
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is a whole id."""
+    return _ID.fullmatch(text) is not None
 
 
 def folders(parent: Path) -> list[Path]:

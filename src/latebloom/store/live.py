@@ -110,7 +110,7 @@ class LiveRun:
             (self.folder / STREAM).unlink(missing_ok=True)
             seal(self.folder)  # last: what is there now is what was computed
             sync_folder(self.folder)
-        run = _publish_written(self._layout, self.folder, is_complete=_is_complete(summary), replace=replace)
+        run = _publish_written(self._layout, self.folder, is_complete=is_complete(summary), replace=replace)
         self._is_open = False
         return run
 
@@ -158,7 +158,7 @@ def recover_run(layout: Layout, run: StoredRun) -> StoredRun:
     with LiveRun(layout, _claim(layout, run)) as live:
         if summary is None:
             return live.finish(columns, {"complete": False, "recovered": True})
-        return _publish_written(layout, live.folder, is_complete=_is_complete(summary))
+        return _publish_written(layout, live.folder, is_complete=is_complete(summary))
 
 
 def _last_summary(run: StoredRun) -> dict[str, Any] | None:
@@ -188,7 +188,7 @@ def _live_folder(layout: Layout, key: str) -> Path:
     return layout.live / f"{key}-{os.getpid()}-{token()}"
 
 
-def _is_complete(summary: Mapping[str, Any]) -> bool:
+def is_complete(summary: Mapping[str, Any]) -> bool:
     return summary.get("complete") is not False
 
 
@@ -207,7 +207,8 @@ def _publish_written(layout: Layout, folder: Path, *, is_complete: bool, replace
             seal(folder)
             sync_folder(folder)
         try:
-            _publish(layout, folder, target, replace=replace)
+            if publish(layout, folder, target, replace=replace):
+                sync_folder(target.parent)
         except NewerError as error:
             return _withdraw(folder, state, error)
         resign(target)
@@ -223,16 +224,15 @@ def _withdraw(folder: Path, state: State, error: NewerError) -> StoredRun:
     return run
 
 
-def _publish(layout: Layout, source: Path, target: Path, *, replace: bool) -> None:
-    """Rename `source` to `target`; a whole run that is already there stays unless `replace`."""
+def publish(layout: Layout, source: Path, target: Path, *, replace: bool) -> bool:
+    """Rename `source` to `target` and say so; a whole run that is already there stays unless `replace`."""
     make_folder(target.parent)
     for _ in range(_ATTEMPTS):
         if renamed(source, target):
-            sync_folder(target.parent)
-            return
+            return True
         if replace:
             discard(target)
         elif read_or_set_aside(layout, target, open_whole):
             discard(source)  # the same configuration gives the same numbers
-            return
+            return False
     raise FileExistsError(errno.EEXIST, "the target cannot be moved aside", str(target))

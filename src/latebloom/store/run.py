@@ -11,11 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from latebloom.core.json import parse
 from latebloom.errors import LatebloomWarning
 from latebloom.store.atomic import make_folder, renamed
-from latebloom.store.checksums import check_files, read_checksums, require_file
+from latebloom.store.checksums import check_files, read_checked, read_checksums, require_file
 from latebloom.store.errors import BROKEN, DamagedError, GoneError, NewerError, reading, reason
-from latebloom.store.formats import check_archive, from_table, read_arrays, read_json, read_stream, read_table
+from latebloom.store.formats import check_archive, from_table, read_arrays, read_stream, read_table
 from latebloom.store.layout import ARRAYS, CONFIGURATION, RECORDS, STREAM, SUMMARY, Layout, State, run_key
 
 if TYPE_CHECKING:
@@ -105,16 +106,24 @@ class StoredRun:
 def open_run(folder: Path, state: State) -> StoredRun:
     """The run in `folder`; `DamagedError` if its JSON cannot be read, or is not what was published."""
     with reading(folder):
-        # Looked at before anything is read: nothing of an edited file is to be believed.
         published = state in ("finished", "partial")
-        required = [CONFIGURATION, SUMMARY] if published else [CONFIGURATION]
-        StoredRun(folder.name, state, {}, {}, folder, 0.0).check(*required)
-        configuration = read_json(folder / CONFIGURATION)
-        summary = read_json(folder / SUMMARY) if published else {}
+        sums = read_checksums(folder) if published else None
+        # Compared before it is read: nothing of an edited file is to be believed.
+        configuration = parse(read_checked(folder, sums, CONFIGURATION).decode())
+        summary = parse(read_checked(folder, sums, SUMMARY).decode()) if published else {}
         modified = (folder / SUMMARY if published else folder).stat().st_mtime
         run = StoredRun(folder.name, state, configuration, summary, folder, modified)
         if run_key(configuration) != run.key:
             raise ValueError("its configuration was edited")
+    return run
+
+
+def open_unread(folder: Path) -> StoredRun:
+    """The finished run in `folder`, every file the one that was published; read only where no checksum can tell."""
+    run = open_run(folder, "finished")
+    if run.checksums is None:
+        return open_whole(folder)
+    run.check(*run.checksums.keys() - {CONFIGURATION, SUMMARY})
     return run
 
 

@@ -11,16 +11,18 @@ import hashlib
 import json
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from latebloom.core.json import parse, plain
 from latebloom.errors import LatebloomWarning
-from latebloom.store.atomic import discard
+from latebloom.store.atomic import discard, renamed, token
 from latebloom.store.errors import DamagedError, reading, reason
 from latebloom.store.formats import read_arrays, write_arrays
-from latebloom.store.layout import STATE, USELESS, Layout, folders, is_owned
+from latebloom.store.layout import STATE, USELESS, Layout, folders, inodes, is_owned
+from latebloom.store.run import StoredRun
 
 if TYPE_CHECKING:
     import numpy as np
@@ -95,16 +97,60 @@ def furthest(candidates: list[Path]) -> list[Path]:
     return [folder for _, folder in sorted(reached, key=lambda pair: pair[0], reverse=True)]
 
 
-def finished(layout: Layout) -> list[tuple[dict[str, Any], Path]]:
-    """The facts of every state in a finished run; a broken one is set aside with a warning."""
+def finished(layout: Layout, lineage: str) -> list[tuple[dict[str, Any], Path]]:
+    """The facts of the state of every finished run of a lineage; a broken one is set aside with a warning."""
+    names = sorted(inodes(layout.lineages / lineage))
+    if not names and not layout.lineages.is_dir():
+        names = _remember_all(layout).get(lineage, [])
     found = []
-    for folder in folders(layout.finished):
-        if has_state(folder):
-            try:
-                found.append((read_facts(folder), folder))
-            except DamagedError as error:
-                set_aside(folder, error.what)
+    for folder in (layout.finished / name for name in names):
+        if (facts := _facts(folder)) and facts.get("lineage") == lineage:
+            found.append((facts, folder))
     return found
+
+
+def remember(layout: Layout, lineage: str, run: str) -> None:
+    """Write down that a finished run has a state: an empty file, which may be lost (then a longer run starts anew)."""
+    if not layout.lineages.is_dir():
+        _remember_all(layout)
+    (layout.lineages / lineage).mkdir(parents=True, exist_ok=True)
+    (layout.lineages / lineage / run).touch()
+
+
+def notice(layout: Layout, run: StoredRun) -> None:
+    """Write down what a run has that came from another store."""
+    if run.state == "finished" and has_state(run.folder) and (facts := _facts(run.folder)) and facts.get("lineage"):
+        with suppress(OSError):
+            remember(layout, str(facts["lineage"]), run.id)
+
+
+def _remember_all(layout: Layout) -> dict[str, list[str]]:
+    """The finished runs with a state by their lineage: all are looked at, once for a store that can be written to."""
+    known: dict[str, list[str]] = {}
+    for folder in folders(layout.finished):
+        if (facts := _facts(folder)) and facts.get("lineage"):
+            known.setdefault(str(facts["lineage"]), []).append(folder.name)
+    draft = layout.root / f".lineages-{token()}"
+    with suppress(OSError):
+        draft.mkdir()  # not with what is above it: a question makes no store
+        for lineage, names in known.items():
+            (draft / lineage).mkdir()
+            for name in names:
+                (draft / lineage / name).touch()
+        if not renamed(draft, layout.lineages):
+            discard(draft)
+    return known
+
+
+def _facts(folder: Path) -> dict[str, Any] | None:
+    """What the state of a finished run says of itself; None if it has none, or a broken one, which is set aside."""
+    if not has_state(folder):
+        return None
+    try:
+        return read_facts(folder)
+    except DamagedError as error:
+        set_aside(folder, error.what)
+    return None
 
 
 def take(source: Path, target: Path) -> bool:
@@ -129,11 +175,17 @@ def set_aside(folder: Path, why: str) -> None:
     )
 
 
-def supersede(layout: Layout, key: str, *, but: str, at: tuple[Any, Any] | None = None) -> None:
-    """Delete the attempts at `key` other than `but`: all of them, or those whose state is not further than `at`."""
-    for folder in attempts(layout).get(key, []):
-        if folder.name != but and (at is None or _is_behind(folder, at)):
-            discard(folder)
+def supersede(layout: Layout, published: Mapping[str, tuple[str, tuple[Any, Any] | None]]) -> None:
+    """Delete the attempts that published runs replace: by key the id of each, and how far it is if not to its end.
+
+    Of the attempts at a key that is all but the run itself, or those whose state is not further than it.
+    """
+    known = attempts(layout) if published else {}
+    for key in published.keys() & known.keys():
+        but, at = published[key]
+        for folder in known[key]:
+            if folder.name != but and (at is None or _is_behind(folder, at)):
+                discard(folder)
 
 
 def _is_behind(folder: Path, at: tuple[Any, Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,13 @@ from latebloom.store.examination import Examination, examine
 from latebloom.store.export import export_run
 from latebloom.store.filter import met
 from latebloom.store.formats import read_json, write_json
-from latebloom.store.frame import is_run, named
+from latebloom.store.frame import is_one_of, is_run, named
+from latebloom.store.group import Draft, publish_all
 from latebloom.store.index import Index, list_runs
-from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, run_key
+from latebloom.store.layout import STATES, Layout, Place, checked_path, default_path, folders, is_id, run_key
 from latebloom.store.live import LiveRun, recover_run
-from latebloom.store.run import StoredRun, open_run, open_whole, read_or_set_aside, set_aside, warn
-from latebloom.store.table import choose
+from latebloom.store.run import StoredRun, open_run, open_unread, open_whole, read_or_set_aside, set_aside, warn
+from latebloom.store.table import choose, open_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,18 +76,16 @@ class Store:
         folder = self._layout.finished / key
         if not os.path.lexists(folder):
             return False
-        return read_or_set_aside(self._layout, folder, lambda place: (reader(open_whole(place)), True)) is not None
+
+        def look(place: Path) -> bool:
+            reader(open_unread(place))
+            return True
+
+        return read_or_set_aside(self._layout, folder, look) is not None
 
     def finished_ids(self) -> set[str]:
         """The keys of the finished runs, none of them looked at."""
         return {folder.name for folder in folders(self._layout.finished)}
-
-    def read_id(self, key: str, reader: Callable[[StoredRun], T]) -> T | None:
-        """What `reader` makes of the documents of the finished run with this key, as `read` has it."""
-        folder = self._layout.finished / key
-        if not os.path.lexists(folder):
-            return None
-        return read_or_set_aside(self._layout, folder, lambda place: reader(open_run(place, "finished")))
 
     def begin(self, configuration: Mapping[str, Any]) -> LiveRun:
         """Start to write a run; use it in a `with` block."""
@@ -116,23 +115,25 @@ class Store:
         except (OSError, *BROKEN) as error:
             raise StoreError(f"cannot read {path} ({reason(error)}): start the sweep again, which writes it") from None
 
+    def publish_all(self, drafts: Sequence[Draft]) -> None:
+        """Publish runs that are over, made by `group.draft`, with one wait for the disk."""
+        publish_all(self._layout, drafts)
+
     def runs(self) -> list[StoredRun]:
         """Every run, oldest first: finished, partial, live and abandoned."""
         return list_runs(self._layout)
 
-    def read_all(self, reader: Callable[[StoredRun], T]) -> list[T]:
-        """What `reader` makes of every run, oldest first; one that it cannot read is a warning and no more."""
-        made: list[T] = []
-        for run in self.runs():
+    def read_rows(self, rows: pa.Table, reader: Callable[[StoredRun], T]) -> Iterator[T]:
+        """What `reader` makes of the runs of these rows of `table`; one that it cannot read is no more than a line."""
+        for run in open_rows(self._layout, rows):
             try:
-                made.append(reader(run))
+                yield reader(run)
             except DamagedError as error:
                 set_aside(self._layout, run.folder, error)
             except NewerError as error:
                 warn(f"{error.what}: left in place, and not listed")
             except GoneError:
                 continue
-        return made
 
     def frame(self, where: str | None = None, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Every run that can be read as a row of a pandas table, oldest first: parameters, milestones, last values.
@@ -144,6 +145,10 @@ class Store:
         conditions = [] if where is None else [partial(met, where=where)]
         return named(self.table(is_run, *conditions), columns).to_pandas()
 
+    def frame_of(self, ids: Sequence[str]) -> pd.DataFrame:
+        """The same for the runs with these whole ids, as far as they are there."""
+        return named(self.table(is_run, partial(is_one_of, ids=ids))).to_pandas()
+
     def table(self, *questions: Callable[[pa.Table], Any]) -> pa.Table:
         """The rows for which each question, a function of all rows, says true, oldest first; columns by their paths.
 
@@ -153,12 +158,19 @@ class Store:
 
     def get(self, id_prefix: str) -> StoredRun:
         """The run whose id is, or alone begins with, `id_prefix`."""
-        state, folder = _lookup(id_prefix, self._layout.places())
+        state, folder = self._place(id_prefix)
         return open_run(folder, state)
 
     def id_of(self, id_prefix: str) -> str:
         """The whole id of the run, readable or not, whose id is, or alone begins with, `id_prefix`."""
-        return _lookup(id_prefix, self._layout.places())[1].name
+        return self._place(id_prefix)[1].name
+
+    def _place(self, id_prefix: str) -> Place:
+        """Where a run is; for a whole id of a published one no other is looked at."""
+        for state in ("finished", "partial"):
+            if is_id(id_prefix) and os.path.lexists(self._layout.parent(state) / id_prefix):
+                return state, self._layout.parent(state) / id_prefix
+        return _lookup(id_prefix, self._layout.places())
 
     def delete(self, id_prefix: str) -> str:
         """Delete one run, damaged or not, and return its id; a live one is refused."""
@@ -173,7 +185,8 @@ class Store:
         if gone_is_fine:
             there = {folder.name for _, folder in places}
             id_prefixes = [name for name in id_prefixes if name in there]
-        chosen = dict.fromkeys(_lookup(prefix, places) for prefix in id_prefixes)
+        exact = {folder.name: (state, folder) for state, folder in places}
+        chosen = dict.fromkeys(exact.get(prefix) or _lookup(prefix, places) for prefix in id_prefixes)
         for state, folder in chosen:
             if state == "live":
                 raise InputError(f"run {folder.name} is still being written: stop its process first, then delete it")
@@ -206,14 +219,22 @@ class Store:
         """The folders of interrupted and killed runs, by their key."""
         return states.attempts(self._layout)
 
-    def supersede(self, key: str, *, but: str, at: tuple[Any, Any] | None = None) -> None:
-        """Delete attempts at `key` that a published run replaces; see `states.supersede`."""
-        with writing(self.path):
-            states.supersede(self._layout, key, but=but, at=at)
+    def supersede(self, published: Mapping[str, tuple[str, tuple[Any, Any] | None]]) -> None:
+        """Delete the attempts that published runs replace: by key the id of each, and how far it is if not to its end.
 
-    def finished_states(self) -> list[tuple[dict[str, Any], Path]]:
-        """What the states of finished runs say of themselves, with their folders: a longer run goes on from one."""
-        return states.finished(self._layout)
+        See `states.supersede`.
+        """
+        with writing(self.path):
+            states.supersede(self._layout, published)
+
+    def finished_states(self, lineage: str) -> list[tuple[dict[str, Any], Path]]:
+        """What the states of finished runs of this lineage say of themselves: a longer run goes on from one."""
+        return states.finished(self._layout, lineage)
+
+    def remember(self, lineage: str, run: str) -> None:
+        """Write down that a finished run has a state from which others of its lineage go on."""
+        with writing(self.path):
+            states.remember(self._layout, lineage, run)
 
     def index(self) -> Index:
         """The index that makes `runs` quick."""

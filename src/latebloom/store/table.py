@@ -9,7 +9,7 @@ that a row whose file somebody edited is read again.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
@@ -20,8 +20,9 @@ from latebloom.store.errors import DamagedError, GoneError, NewerError
 from latebloom.store.facts import facts_of, text_of
 from latebloom.store.frame import joined, table_of
 from latebloom.store.index import Index, Name, from_disk, from_row, row_of, stamp_of
-from latebloom.store.layout import Layout, State, inodes
+from latebloom.store.layout import Layout, inodes
 from latebloom.store.run import StoredRun, set_aside, warn
+from latebloom.store.states import notice
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,45 +56,57 @@ def current(layout: Layout, distrusted: Collection[str] = ()) -> pa.Table:
     """A row for every run that can be read; the file is believed, but for the distrusted ids."""
     # The live ones first: one that is published meanwhile is then seen twice and not missed.
     live = _tabulated(layout, [(state, folder.name) for state, folder in layout.unpublished()], {})
-    states: tuple[State, ...] = ("partial", "finished")
-    there = {name: (state, inode) for state in states for name, inode in inodes(layout.parent(state)).items()}
-    known = read_file(layout.table)
-    kept, moved = _compare(layout, known, there, distrusted)
-    new = [(there[name][0], name) for name in there.keys() - kept.keys()]
-    rows = known if len(kept) == len(known) else known.take(list(kept.values()))
-    if moved:
-        rows = _with_inodes(rows, there)
-    numbers = {name: inode for name, (_, inode) in there.items()}
-    read = [_tabulated(layout, new[first : first + AT_ONCE], numbers) for first in range(0, len(new), AT_ONCE)]
-    rows = joined([rows, *read])
-    if len(known) - len(kept) + moved + sum(map(len, read)) > min(LATER, SHARE * len(rows)):
+    known, there = read_file(layout.table), _scan(layout)
+    kept, moved = _kept(layout, known, there, distrusted)
+    new = there.filter(_not_in(there["id"], kept["id"].to_pylist()))
+    read = [kept]
+    for part in (new.slice(first, AT_ONCE) for first in range(0, len(new), AT_ONCE)):
+        names = list(zip(part["state"].to_pylist(), part["id"].to_pylist(), strict=True))
+        read.append(
+            _tabulated(layout, names, dict(zip(part["id"].to_pylist(), part["inode"].to_pylist(), strict=True)))
+        )
+    rows = joined(read) if len(new) else kept
+    if len(known) - len(kept) + moved + len(rows) - len(kept) > min(LATER, SHARE * len(rows)):
         write_file(layout.table, rows)
     return joined([rows, live]) if len(live) else rows
 
 
-def _compare(
-    layout: Layout, known: pa.Table, there: Mapping[str, tuple[State, int]], distrusted: Collection[str]
-) -> tuple[dict[str, int], int]:
-    """Of the rows that still hold the place by their id; and how many of them are in a folder with another inode."""
-    kept, others = {}, []
-    inodes_known = known["inode"].to_pylist()
-    for place, name in enumerate(known["id"].to_pylist()):
-        if name in there and name not in distrusted:
-            kept[name] = place
-            if inodes_known[place] != there[name][1]:
-                others.append(name)
-    stamps = known["stamp"].take([kept[name] for name in others]).to_pylist() if others else []
-    for name, stamp in zip(others, stamps, strict=True):
-        if stamp != stamp_of(there[name][0], layout.parent(there[name][0]) / name):
-            del kept[name]
-    return kept, sum(name in kept for name in others)
-
-
-def _with_inodes(rows: pa.Table, there: Mapping[str, tuple[State, int]]) -> pa.Table:
+def _scan(layout: Layout) -> pa.Table:
+    """Every published run by its state, id and the inode of its folder."""
     import pyarrow as pa
 
-    numbers = pa.array([there[name][1] for name in rows["id"].to_pylist()], pa.uint64())
-    return rows.set_column(rows.column_names.index("inode"), "inode", numbers)
+    found = {state: inodes(layout.parent(state)) for state in ("partial", "finished")}
+    columns = {
+        "state": pa.array([state for state, names in found.items() for _ in names], pa.string()),
+        "id": pa.array([name for names in found.values() for name in names], pa.string()),
+        "inode": pa.array([number for names in found.values() for number in names.values()], pa.uint64()),
+    }
+    return pa.table(columns)
+
+
+def _kept(layout: Layout, known: pa.Table, there: pa.Table, distrusted: Collection[str]) -> tuple[pa.Table, int]:
+    """The rows that still hold, and how many of them have their folder under another inode."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    places = pc.index_in(known["id"], there["id"].combine_chunks())
+    found = pa.table({name: there[name].take(places) for name in ("state", "inode")})
+    is_kept = pc.and_(pc.is_valid(places), _not_in(known["id"], distrusted))
+    others = pc.and_(is_kept, pc.fill_null(pc.not_equal(known["inode"], found["inode"]), True))
+    moved = known.filter(others)
+    stale = _stale(layout, moved) if len(moved) else set()
+    if stale:
+        is_kept = pc.and_(is_kept, _not_in(known["id"], stale))
+    if len(moved):
+        known = known.set_column(known.column_names.index("inode"), "inode", found["inode"])
+    return known if pc.all(is_kept).as_py() else known.filter(is_kept), len(moved) - len(stale)
+
+
+def _not_in(ids: Any, others: Collection[str]) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.invert(pc.is_in(ids, value_set=pa.array(list(others), pa.string())))
 
 
 def _stale(layout: Layout, rows: pa.Table) -> set[str]:
@@ -103,20 +116,37 @@ def _stale(layout: Layout, rows: pa.Table) -> set[str]:
 
 
 def _tabulated(layout: Layout, names: Sequence[Name], numbers: Mapping[str, int]) -> pa.Table:
-    """The rows of these runs, from the index where it knows them, else from their folders; the index learns them."""
-    index, changed, rows = Index(layout.index), {}, []
-    known = index.load(names) if numbers else {}
+    """The rows of these runs; `numbers` are the inodes of those that are published."""
+    rows = []
+    for run, stamp in _opened(layout, names):
+        if row := _row(layout, run):
+            rows.append(row | {"stamp": stamp, "inode": numbers.get(run.id)})
+    return table_of(rows)
+
+
+def open_rows(layout: Layout, rows: pa.Table) -> Iterator[StoredRun]:
+    """The runs of some rows, in their order, a part of them in memory at a time."""
+    for first in range(0, len(rows), AT_ONCE):
+        part = rows.slice(first, AT_ONCE)
+        names = list(zip(part["state"].to_pylist(), part["id"].to_pylist(), strict=True))
+        yield from (run for run, _ in _opened(layout, names))
+
+
+def _opened(layout: Layout, names: Sequence[Name]) -> Iterator[tuple[StoredRun, str]]:
+    """These runs with their stamps, from the index where it knows them, else from their folders; the index learns."""
+    index, changed = Index(layout.index), {}
+    known = index.load(names)
     for state, name in names:
         folder = layout.parent(state) / name
         stamp = stamp_of(state, folder)
-        run = from_row(known.get((state, name)), stamp, state, folder)
+        run = from_row(known.pop((state, name), None), stamp, state, folder)
         if run is None and (run := from_disk(layout, state, folder)) and stamp:
             changed[state, name] = row_of(run, stamp)
-        if run is not None and (row := _row(layout, run)):
-            rows.append(row | {"stamp": stamp or "", "inode": numbers.get(name)})
+            notice(layout, run)
+        if run is not None:
+            yield run, stamp or ""
     if changed:
         index.save(changed, ())
-    return table_of(rows)
 
 
 def _row(layout: Layout, run: StoredRun) -> dict[str, Any] | None:
@@ -140,7 +170,7 @@ def read_file(path: Path) -> pa.Table:
         with pa.memory_map(str(path)) as file:
             data = memoryview(file.read_buffer())
         body, mark = data[: -len(FORMAT) - 4], data[-len(FORMAT) - 4 :]
-        if mark == FORMAT + zlib.crc32(body).to_bytes(4):
+        if bytes(mark) == FORMAT + zlib.crc32(body).to_bytes(4):
             return pa.ipc.open_file(pa.py_buffer(body)).read_all()
     return table_of([])
 

@@ -57,10 +57,10 @@ def values_at(axes: Mapping[str, Sequence[Any]], number: int) -> dict[str, Any]:
     {'a': 2, 'b': 20}
     """
     found: dict[str, Any] = {}
-    for path, values in reversed(axes.items()):
+    for path, values in reversed(list(axes.items())):
         number, place = divmod(number, len(values))
         found[path] = values[place]
-    return dict(reversed(found.items()))
+    return dict(reversed(list(found.items())))
 
 
 def _between(path: str, given: Mapping[str, Any]) -> Sequence[Any]:

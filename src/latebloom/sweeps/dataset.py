@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from latebloom.engine.grid import short_names
 from latebloom.engine.run import Run
 from latebloom.engine.storage import load
 from latebloom.errors import InputError
@@ -26,10 +25,10 @@ def dataset_of(result: SweepResult, columns: Sequence[str] | None = None, points
         import xarray as xr
     except ImportError:
         raise InputError("a dataset needs xarray: install it with pip install 'latebloom[query]'") from None
-    shown = short_names(list(result.axes))
-    dimensions = {shown[path]: list(values) for path, values in result.axes.items()}
-    sizes = [len(values) for values in dimensions.values()]
     frame = result.frame()
+    names = frame.columns[: len(result.axes)]  # the axes come first
+    dimensions = {str(name): list(values) for name, values in zip(names, result.axes.values(), strict=True)}
+    sizes = [len(values) for values in dimensions.values()]
     scalars = [name for name in frame.columns if name not in dimensions and frame[name].dtype.kind in "fib"]
     data: dict[str, Any] = {name: (list(dimensions), frame[name].to_numpy(float).reshape(sizes)) for name in scalars}
     for name in ("id", "outcome"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from latebloom.store import Store
 from latebloom.sweeps.axes import values_at
 from latebloom.sweeps.dataset import POINTS, dataset_of
 from latebloom.sweeps.picture import scatter
-from latebloom.sweeps.rows import rows_of
 
 if TYPE_CHECKING:
     pass
@@ -67,18 +66,32 @@ class SweepResult:
         high infinite. `outcome` is "impossible" or "failed" where there can be no run, "missing" where there is none
         yet.
         """
+        import numpy as np
         import pandas as pd
 
-        rows = rows_of(self.store, [key for key in self.ids if key is not None])
-        return pd.DataFrame([self._row(number, rows) for number in range(len(self))])
+        told = self.store.frame_of([key for key in self.ids if key is not None])
+        rows = told.drop(columns="id").set_index(told["id"]).reindex([str(key) for key in self.ids])
+        rows = rows.reset_index(drop=True)
+        rows.insert(0, "id", pd.Series(list(self.ids), dtype=object))
+        rows["outcome"] = rows["outcome"].astype(object).where(rows["outcome"].notna(), self._absent())
+        cells = np.unravel_index(np.arange(len(self)), [len(values) for values in self.axes.values()])
+        axes = {
+            name: pd.Series(list(self.axes[path])).iloc[places].to_numpy()
+            for (path, name), places in zip(self.columns(rows).items(), cells, strict=True)
+        }
+        return pd.concat([pd.DataFrame(axes), rows.drop(columns=[name for name in axes if name in rows])], axis=1)
 
-    def _row(self, number: int, rows: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-        values = self.values(number)
-        shown = short_names(list(values))
-        key = self.ids[number]
-        told = rows.get(key, {}) if key is not None else {}
-        why = "impossible" if number in self.impossible else "failed" if number in self.failed else "missing"
-        return {shown[path]: value for path, value in values.items()} | (told or {"id": key, "outcome": why})
+    def columns(self, rows: Iterable[str] = ()) -> dict[str, str]:
+        """What the axes are called in the frame, by their paths: `seed`, or `method_seed` where others have one."""
+        there = set(rows)
+        full = {path: path.replace(".", "_") for path in self.axes}
+        short = short_names(list(self.axes))
+        return {path: full[path] if full[path] in there or "." in short[path] else short[path] for path in self.axes}
+
+    def _absent(self) -> list[str]:
+        """Why each cell has no run, if it has none."""
+        whys = ((number in self.impossible, number in self.failed) for number in range(len(self)))
+        return ["impossible" if never else "failed" if failed else "missing" for never, failed in whys]
 
     def dataset(self, columns: Sequence[str] | None = None, *, points: int = POINTS) -> xr.Dataset:
         """An xarray dataset, the axes as dimensions: milestones, last values, and curves (`columns`, or all).

@@ -17,7 +17,7 @@ from latebloom.sweeps.places.base import AbstractPlace
 from latebloom.sweeps.places.here import Here
 from latebloom.sweeps.plan import Costs, costs
 from latebloom.sweeps.result import SweepResult
-from latebloom.sweeps.shards import Done, Shard, run_cells, run_shard
+from latebloom.sweeps.shards import Done, Shard, look, run_cells, run_shard
 from latebloom.sweeps.survey import Survey, survey
 from latebloom.sweeps.written import shown_axes, write_down
 
@@ -111,9 +111,12 @@ class _Doing:
         for number in [] if self.fresh else self.seen.possible:
             key = self.seen.keys[number]
             assert key is not None
-            if self.store.has(key):
+            found = look(self.store, key)
+            if found is True:
                 self.ids[number] = key
-                self.bar.update(len(self.ids), "looking")
+            elif found:
+                self.failed[number] = found
+            self.bar.update(self.over, "looking")
             if self.cancel.is_set():
                 break
         return self._left()

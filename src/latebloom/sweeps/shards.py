@@ -68,6 +68,14 @@ def run_cells(sweep: Sweep, shard: Shard, **options: Any) -> Done:
     return Done(shard.number, ids, work.computed, time.perf_counter() - started, work.failed, work.interrupted)
 
 
+def look(store: Store, key: str) -> bool | str:
+    """Whether a run is there, whole; a sentence, where it is and this version cannot read it."""
+    try:
+        return store.has(key, summary_of)
+    except NewerError as error:
+        return str(error)
+
+
 class _Work:
     """The cells of a shard on their way to ids."""
 
@@ -107,11 +115,11 @@ class _Work:
     def _look(self, keys: Sequence[str] | dict[str, Any] | None = None) -> None:
         """What is in the store needs nothing more."""
         for key in list(self.open if keys is None else keys):
-            try:
-                if self.store.has(key, summary_of):
-                    self._found(key)
-            except NewerError as error:
-                self._failed(key, str(error))
+            found = look(self.store, key)
+            if found is True:
+                self._found(key)
+            elif found:
+                self._failed(key, found)
 
     def _found(self, key: str) -> None:
         del self.open[key]

@@ -62,24 +62,26 @@ class Survey:
 def survey(sweep: Sweep, *, progress: bool | None = None) -> Survey:
     """All cells of a sweep, each built and let go."""
     found = Survey(sweep)
+    refusals: dict[Hashable, str] = {}  # what goes together is a matter of kinds and sizes, as a program is
     with ProgressBar(f"{sweep.name}: checking", len(sweep), enabled=progress) as bar:
         for cell in sweep.cells():
             bar.update(cell.number)
-            why = cell.why or _refusal(cell.job)
-            if why:
+            group = None if cell.job is None else _program(cell.job)
+            if cell.job is not None and group not in refusals:
+                refusals[group] = _refusal(cell.job)
+            why = cell.why or refusals[group]
+            if why or cell.job is None:
                 found.keys.append(None)
                 found.impossible[cell.number] = why
                 continue
-            assert cell.job is not None
             found.keys.append(cell.key)
-            found.groups.setdefault(_program(cell.job), []).append(cell.number)
+            found.groups.setdefault(group, []).append(cell.number)
             found.lengths[cell.number] = float(cell.job.steps) if isinstance(cell.job, TrainJob) else 1.0
     return found
 
 
-def _refusal(job: AbstractJob | None) -> str:
+def _refusal(job: AbstractJob) -> str:
     """Why the parts of a job do not go together, if they do not."""
-    assert job is not None
     try:
         if isinstance(job, TrainJob):
             job.method.check(job.problem, job.penalty)

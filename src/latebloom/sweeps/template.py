@@ -132,11 +132,12 @@ class Template:
         """The problem, method or penalty of all cells, where no axis gives it whole."""
         given = self.given.get(name)
         if name == "problem" and names_a_function(given):
-            return OwnProblem(given, self.given.get(FOLDER, ""), self.given.get(ARGUMENTS, {}))
+            return OwnProblem(str(given), str(self.given.get(FOLDER, "")), self.given.get(ARGUMENTS) or {})
         if ARGUMENTS in self.given and name == "problem":
-            raise InputError(f"{ARGUMENTS} are for a problem that a function makes, 'mymodule:make_problem'")
-        later = {path.partition(".")[2]: None for path in [*axes, *self.given.get(FORMULAS, {})]
-                 if path.startswith(f"{name}.")}  # fmt: skip
+            with concerning(ARGUMENTS):
+                raise InputError(f"{ARGUMENTS} are for a problem that a function makes, 'mymodule:make_problem'")
+        paths = [*axes, *(self.given.get(FORMULAS) or {})]
+        later = dict.fromkeys(path.partition(".")[2] for path in paths if path.startswith(f"{name}."))
         with concerning(name):
             return part_of(name, record_of(name, given) if isinstance(given, list | tuple) else given, later)
 
