@@ -71,21 +71,25 @@ def _chosen(store: Store, sweep: str | None, where: str | None) -> pd.DataFrame:
     """The runs that meet a condition, all or those of a sweep: a cell without a run is a row, and is counted."""
     if sweep is None:
         return store.frame(where=where)
+    from latebloom.laws.conditions import rows_where
     from latebloom.sweeps.written import stored_sweep
 
     cells = stored_sweep(sweep, store).frame()
-    return cells if where is None else cells[cells["id"].isin(store.frame(where=where)["id"])]
+    met = None if where is None else list(store.frame(where=where)["id"])
+    return cells if met is None else rows_where(cells, cells["id"].isin(met))
 
 
 def _of_problems(frame: pd.DataFrame, names: list[str] | None) -> pd.DataFrame:
     """The runs whose problem's name contains one of these."""
+    from latebloom.laws.conditions import rows_where
+
     if not names:
         return frame
     known = sorted(set(frame["problem"].dropna()))
     chosen = [one for one in known if any(name.casefold() in one for name in names)]
     if not chosen:
         raise InputError(f"no stored run is of {' or '.join(names)}: there are {', '.join(known) or 'none at all'}")
-    return frame[frame["problem"].isin(chosen)]
+    return rows_where(frame, frame["problem"].isin(chosen))
 
 
 def _rivals(found: Fit) -> list[tuple[str, str, str, str]]:

@@ -42,8 +42,7 @@ def told(low: np.ndarray, high: np.ndarray, mean: np.ndarray, scale: np.ndarray)
     if not narrow.all():
         wide = ~narrow
         parts[:, wide] = _wide(a[wide], b[wide])
-    log, m, psi, mm, mpsi, psipsi = parts
-    return Told(log, m / scale, psi, mm / scale**2, mpsi / scale, psipsi)
+    return Told(parts[0], parts[1] / scale, parts[2], parts[3] / scale**2, parts[4] / scale, parts[5])
 
 
 def _wide(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -40,18 +40,25 @@ def rows_where(frame: pd.DataFrame, where: Any) -> pd.DataFrame:
     if where is None:
         return frame
     if isinstance(where, str):
-        return frame[np.logical_and.reduce([_met(frame, part) for part in _parts(where)])]
+        return choose(frame, np.logical_and.reduce([_met(frame, part) for part in _parts(where)]))
     mask = np.asarray(where(frame) if callable(where) else where)
     if mask.dtype != bool or mask.shape != (len(frame),):
         raise InputError(f"where must be a text, or true or false for each of {len(frame)} rows, not {where!r}")
-    return frame[mask]
+    return choose(frame, mask)
+
+
+def choose(frame: pd.DataFrame, mask: Any) -> pd.DataFrame:
+    """The rows for which a mask is true."""
+    chosen: Any = frame[mask]
+    return chosen
 
 
 def column(frame: pd.DataFrame, name: str) -> pd.Series:
     """A column by its name, or by a path that ends with it (`method.learning_rate`)."""
     for known in (name, name.rsplit(".", 1)[-1]):
         if known in frame.columns:
-            return frame[known]
+            found: Any = frame[known]
+            return found
     raise unknown_name("column", name, map(str, frame.columns))
 
 
@@ -59,8 +66,9 @@ def numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     """A column as floats; what is missing is NaN."""
     import pandas as pd
 
-    found = column(frame, name)
-    values = pd.to_numeric(found, errors="coerce").to_numpy(float, na_value=np.nan)
+    found: Any = column(frame, name)
+    numeric: Any = pd.to_numeric(found, errors="coerce")
+    values = numeric.to_numpy(float, na_value=np.nan)
     wrong = found[np.isnan(values) & found.notna().to_numpy()]
     if len(wrong):
         raise InputError(f"the column {name!r} has {wrong.iloc[0]!r}, which is no number: use a column of numbers")

@@ -11,11 +11,11 @@ from latebloom.errors import InputError, check_choice, check_count, check_number
 from latebloom.laws.conditions import rows_where
 from latebloom.laws.doubts import doubts
 from latebloom.laws.enough import check_enough
-from latebloom.laws.intervals import METHODS, resample
+from latebloom.laws.intervals import METHODS, Resampled, resample
 from latebloom.laws.law import Fit
 from latebloom.laws.likelihood import Brackets, Likelihood
-from latebloom.laws.maximum import maximise, start_of
-from latebloom.laws.observations import observe
+from latebloom.laws.maximum import Maximum, maximise, start_of
+from latebloom.laws.observations import Observations, observe
 from latebloom.laws.rivalry import compared
 from latebloom.laws.shapes import Power, Scaled
 
@@ -67,15 +67,29 @@ def fit(
     resampled = resample(
         clusters, shape, best, effects=effects, confidence=confidence, method=interval, draws=draws, seed=bootstrap_seed
     )
-    natural = resampled.centre
+    return _told(seen, clusters, best, resampled, said, effects=effects, shape=shape)
+
+
+def _told(
+    seen: Observations,
+    data: Brackets,
+    best: Maximum,
+    resampled: Resampled,
+    said: list[str],
+    *,
+    effects: bool,
+    shape: Power,
+) -> Fit:
+    """What was found, by the regressors' names; rivals and doubts are looked for when they are asked for."""
+    log_prefactor, *exponents = resampled.centre
     ends = np.column_stack(resampled.interval(np.eye(shape.count)))
     intervals = {label: (float(low), float(high)) for label, (low, high) in zip(seen.labels, ends[1:], strict=True)}
     return Fit(
-        quantity=quantity,
-        exponents=dict(zip(seen.labels, map(float, natural[1:]), strict=True)),
-        prefactor=_exp(natural[0]),
+        quantity=seen.quantity,
+        exponents=dict(zip(seen.labels, map(float, exponents), strict=True)),
+        prefactor=_exp(log_prefactor),
         intervals=intervals | {"prefactor": (_exp(ends[0, 0]), _exp(ends[0, 1]))},
-        confidence=confidence,
+        confidence=resampled.confidence,
         counts=seen.counts,
         spread=_exp(best.parameters[shape.count]),
         seed_spread=_exp(best.parameters[shape.count + 1]) if effects else None,
@@ -84,8 +98,8 @@ def fit(
         seen=seen,
         shape=shape,
         resampled=resampled,
-        doubt=lambda: doubts(clusters, shape, best, seen.quantity, effects=effects),
-        compare=lambda: compared(clusters, shape, best, effects=effects),
+        doubt=lambda: doubts(data, shape, best, seen.quantity, effects=effects),
+        compare=lambda: compared(data, shape, best, effects=effects),
     )
 
 

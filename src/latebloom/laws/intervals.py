@@ -1,6 +1,20 @@
 """How far off a law's parameters may be, with seeds as the draws: fits that leave a seed out, or that draw seeds anew.
 
-INTERVAL_NUMBERS
+The default leaves each seed out in turn and takes Student's t with as many degrees of freedom as seeds less one. Of
+intervals at 95 % so many cover the exponent (`tests/laws/coverage.py`: 5 seeds of 36 runs with 40 % censored where
+nothing else is said, 100 or 200 draws):
+
+                             jackknife, t   sandwich, normal   curvature, normal
+    as it stands                       94                 86                  96
+    nothing censored                   93                 82                  92
+    70 % censored                      92                 82                  94
+    seeds a factor of e apart          95                 81                  91
+    exponents differ by 0.1            94                 91                  64
+    3 seeds                            94                 80                  95
+    records a third apart              95                 83                  94
+
+The sandwich is what packages give for clusters, and is too sure of so few; the curvature of the likelihood does not
+know that exponents differ. BOOTSTRAP_NUMBER
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 
 from latebloom.core.formula import Formula
 from latebloom.errors import InputError, unknown_name
-from latebloom.laws.conditions import column, numbers, value
+from latebloom.laws.conditions import choose, column, numbers, value
 from latebloom.laws.likelihood import Brackets
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def observe(frame: pd.DataFrame, quantity: str, against: str | Sequence[str], se
     def keep(rows: pd.DataFrame, mask: np.ndarray, reason: str) -> pd.DataFrame:
         if not mask.all():
             left_out[reason] = left_out.get(reason, 0) + int((~mask).sum())
-        return rows[mask]
+        return choose(rows, mask)
 
     for word in sorted(set(frame["outcome"].dropna()) & set(BROKEN)) if "outcome" in frame.columns else []:
         frame = keep(frame, (frame["outcome"] != word).to_numpy(), word)
@@ -164,23 +164,24 @@ def _seeds(frame: pd.DataFrame, seeds: str | None) -> tuple[np.ndarray | None, l
 
 
 def _check_one_clock(frame: pd.DataFrame, quantity: str) -> None:
-    kinds = frame["kind"].value_counts() if "kind" in frame.columns else {}
+    kinds: dict[str, int] = frame["kind"].value_counts().to_dict() if "kind" in frame.columns else {}
     if len(kinds) > 1:
         told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         raise InputError(
             f"these runs have different clocks ({told}), and {quantity} of one is no {quantity} of the other: "
-            f"give where=\"kind = '{next(iter(kinds.index))}'\""
+            f"give where=\"kind = '{next(iter(kinds))}'\""
         )
 
 
 def _varying(frame: pd.DataFrame, formulas: list[Formula], seeds: str | None) -> list[str]:
     """A sentence on settings that vary, and that the law does not speak of."""
     used = {part for formula in formulas for name in formula.names for part in (name, name.rsplit(".", 1)[-1])}
+    texts: Any = frame.astype(str).nunique()
     others = [
         str(name)
         for name in frame.columns
         if name not in used | _NO_SETTING and name != seeds and not str(name).startswith("final_")
-        and not str(name).endswith("seed") and frame[name].astype(str).nunique() > 1
+        and not str(name).endswith("seed") and int(texts[name]) > 1
     ]  # fmt: skip
     if not others:
         return []

@@ -23,17 +23,10 @@ def figure_of(fit: Fit) -> Figure:
     law, x = fit.log_at(data.logs), _across(fit, data.logs)
     axis = Axis(fit.seen.labels[0] if len(fit.exponents) == 1 else f"{quantity} by the law", "log")
     band = f"{100 * fit.confidence:g} % band"
-    return Figure(
-        [
-            [Panel([*_runs(fit, x, np.zeros_like(law)), *_law(fit, band)], axis, Axis(quantity, "log"))],
-            [
-                Panel(
-                    [*_runs(fit, x, law), Rule(1.0, "", across="y", name="law")], axis, Axis(f"{quantity} / law", "log")
-                )
-            ],
-        ],
-        caption=fit.sentence.split(". ")[0],
-    )
+    runs = Panel([*_runs(fit, x, np.zeros_like(law)), *_law(fit, band)], axis, Axis(quantity, "log"))
+    left = [*_runs(fit, x, law), Rule(1.0, "", across="y", name="law")]
+    below = Panel(left, axis, Axis(f"{quantity} / law", "log"), legend=None)
+    return Figure([[runs], [below]], caption=fit.sentence.split(". ")[0])
 
 
 def words_of(quantity: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from latebloom.laws.likelihood import Brackets, Likelihood
 from latebloom.laws.maximum import Maximum, NoMaximumError, maximise
-from latebloom.laws.shapes import Power, rivals
+from latebloom.laws.shapes import AbstractShape, Power, rivals
 
 CRITERION = "AIC"
 TOLD_APART = 10.0  # an evidence below it, for or against, tells nothing
@@ -41,13 +41,12 @@ class Rival:
 
 def compared(data: Brackets, power: Power, best: Maximum, *, effects: bool) -> list[Rival]:
     """The power law and its rivals, the most likely first; a rival without a maximum is left out."""
-    ends = best.parameters[power.count :]
-    found = [(power, best)]
+    ends = np.maximum(best.parameters[power.count :], np.log(0.3))  # a rival may be far off
+    found: list[tuple[AbstractShape, Maximum]] = [(power, best)]
     for shape in rivals(power.scaled, power.labels):
         starts = [np.concatenate([start, ends]) for start in shape.starts(best.parameters[: power.count])]
-        wider = [np.concatenate([start[: shape.count], np.maximum(ends, np.log(0.3))]) for start in starts]
         try:
-            found.append((shape, maximise(Likelihood(data, shape, effects=effects), [*wider])))
+            found.append((shape, maximise(Likelihood(data, shape, effects=effects), starts)))
         except NoMaximumError:
             continue
     reference = _aic(best)
@@ -55,7 +54,7 @@ def compared(data: Brackets, power: Power, best: Maximum, *, effects: bool) -> l
     return sorted(told, key=lambda rival: rival.aic)
 
 
-def _rival(shape: Any, found: Maximum, reference: float, runs: int) -> Rival:
+def _rival(shape: AbstractShape, found: Maximum, reference: float, runs: int) -> Rival:
     count, aic = len(found.parameters), _aic(found)
     evidence = math.exp(min(max((aic - reference) / 2, -700), 700))
     values = shape.values(found.parameters[: shape.count])
