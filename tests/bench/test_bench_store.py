@@ -41,5 +41,8 @@ def test_every_question_has_an_answer():
     what = ["a filtered listing", "the same as a command", "memory of the listing", "adding a run"]
     assert [result.what for result in results] == [*what, "publishing a tiny run"]
     assert "2 of 200 runs chosen" in results[0].note
-    assert results[3].ratio == results[3].ours_seconds / results[3].theirs_seconds
+    ours, theirs = results[3].ours_seconds, results[3].theirs_seconds
+    assert ours is not None
+    assert theirs is not None
+    assert results[3].ratio == ours / theirs
     assert "MB at most" in results[2].note
