@@ -10,8 +10,10 @@ import pytest
 
 import latebloom as lb
 from latebloom.errors import InputError, LatebloomWarning
+from latebloom.laws.search import Search
 from latebloom.sweeps.boundaries import running
 from latebloom.sweeps.boundaries.plan import Plan, scale_of
+from latebloom.sweeps.boundaries.result import Boundary, Found, Try
 
 RATES = {"from": 0.1, "to": 1.5, "count": 15}
 
@@ -122,9 +124,26 @@ def test_two_axes_make_a_phase_diagram(store, recwarn):
 
 def test_the_picture_has_the_probability_its_band_and_the_runs(found):
     traces = {trace.label: trace for trace in found.figure().panels[0].traces}
-    assert {"probability", "95 %", "runs", "oracle"} <= set(traces)
+    assert {"probability", "95 %", "runs"} <= set(traces)
+    assert "oracle" not in traces  # it knows no rate: its share is the same along the axis
     curve = traces["probability"]
     assert np.interp(0.5, curve.y, curve.x) == pytest.approx(found.crossing, abs=0.1)
+
+
+def test_an_oracle_has_its_own_crossing_on_the_same_cells(store):
+    searches = [Search(range(1, 21), seeds=4) for _ in range(2)]
+    tries = tuple(Try(at, f"{at}", {}, at >= 9, at >= 6) for at in range(20) for _ in range(4))
+    for one in tries:
+        searches[0].tell(one.at, one.crossed)
+        searches[1].tell(one.at, bool(one.oracle))
+    line = Found(None, searches[0], tries, searches[1], theory=7.5)
+    both = Boundary("b", "t2 is reached", "problem.measurements", None, (line,), store)
+    assert 9 < both.crossing < 10
+    assert line.oracle is not None
+    assert 6 < line.oracle[0] < 7
+    assert (line.to_json()["oracle_agrees"], line.to_json()["theory"]) == (68, 7.5)
+    assert "; the oracle's is at 6." in both.sentence
+    assert {"oracle", "theory"} <= {trace.label for trace in both.figure().panels[0].traces}
 
 
 @pytest.mark.parametrize(("crosses", "word"), [("outcome is diverged", "0"), ("outcome is finished", "all")])

@@ -17,7 +17,7 @@ POINTS = 201
 
 def picture(boundary: Boundary) -> Figure:
     """One panel: the probability where there is one line, else the phases."""
-    axis = Axis(boundary.along, boundary.lines[0].search.scale)
+    axis = Axis(_short(boundary.along), boundary.lines[0].search.scale)
     caption = f"{boundary.name}: {boundary.runs:,} runs"
     panel = _probability(boundary, axis) if boundary.other is None else _phases(boundary, axis)
     return Figure([[panel]], caption=caption)
@@ -110,6 +110,11 @@ def _across(boundary: Boundary) -> tuple[np.ndarray, Axis]:
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         from latebloom.sweeps.boundaries.plan import scale_of
 
-        return np.array(values, float), Axis(boundary.other, scale_of(sorted(values)))
+        return np.array(values, float), Axis(_short(boundary.other), scale_of(sorted(values)))
     texts = {float(place): str(getattr(value, "text", value)) for place, value in enumerate(values)}
-    return np.arange(len(values), dtype=float), Axis(boundary.other, ticks=texts)
+    return np.arange(len(values), dtype=float), Axis(_short(boundary.other), ticks=texts)
+
+
+def _short(path: str) -> str:
+    """The name of an axis: the end of its path."""
+    return path.rpartition(".")[2]

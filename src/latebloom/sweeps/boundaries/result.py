@@ -58,8 +58,8 @@ class Found:
 
     @property
     def oracle(self) -> tuple[float, float, float] | None:
-        """The oracle's crossing with its interval, from its answers to the same cells; None if they are all alike."""
-        if self.asked is None or self.asked.crossed.sum() in (0, self.asked.runs):
+        """The oracle's crossing with its interval, from its answers to the same cells; None if it is off the axis."""
+        if self.asked is None or not self.asked.runs or self.asked.known.inside() < 0.5:
             return None
         return (self.asked.middle, *self.asked.interval)
 
