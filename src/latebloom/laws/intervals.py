@@ -14,7 +14,8 @@ nothing else is said, 100 or 200 draws):
     records a third apart              95                 83                  94
 
 The sandwich is what packages give for clusters, and is too sure of so few; the curvature of the likelihood does not
-know that exponents differ. BOOTSTRAP_NUMBER
+know that exponents differ. Percentiles of a bootstrap that draws whole seeds cover 85 % where the jackknife covers 98 %
+(54 draws of 5 seeds of 9 runs): it is there by name, for many seeds.
 """
 
 from __future__ import annotations
