@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import time
 from collections.abc import Iterator
 
 import deadly
@@ -19,6 +20,7 @@ from latebloom.sweeps.places.here import Here
 from latebloom.sweeps.shards import Done, run_shard
 
 pytestmark = pytest.mark.xdist_group("places")
+PATIENCE = 120.0  # seconds after which something that ought to happen has not
 distributed = pytest.importorskip("distributed")
 
 
@@ -58,7 +60,8 @@ def test_told_to_stop_workers_save_and_stay(cluster, tmp_path):
     live = lambda: [run.state for run in lb.Store(tmp_path).runs()] == ["live"] * 2  # noqa: E731
 
     def wait() -> None:
-        while not live():
+        end = time.monotonic() + PATIENCE
+        while not live() and time.monotonic() < end:
             cancel.wait(0.05)
         cancel.set()
 

@@ -28,7 +28,8 @@ Work = Callable[[Shard], Done]
 LISTEN = 0.1  # seconds between two looks at whether it is cancelled
 GRACE = 10.0  # seconds that workers have to save what they are doing
 ANSWER = 10.0  # seconds in which a scheduler answers
-AHEAD = 100  # shards that the scheduler knows of, so that an adaptive cluster sees how much there is
+AHEAD = 100  # shards that the scheduler of an adaptive cluster knows of, so that it sees how much there is
+AGAIN = 1.0  # seconds between two looks at who is there
 RETRIES = 2  # after an error on a worker, which may be that of one machine: its disk, its network
 
 
@@ -62,7 +63,7 @@ class DaskCluster(AbstractPlace):
             task = Task(work, token, __version__)
             self._check(client, task, stores)
             sending = _Sending(client, task, shards, done, cancel)
-            sending.hint = f", see {self._awaited}" if self._awaited else ""
+            sending.awaited = self._awaited
             try:
                 sending.run()
             finally:
@@ -127,38 +128,58 @@ class _Sending:
         self.ledger = Ledger(shards)
         self.waiting = [replace(shard, store=os.path.abspath(shard.store)) for shard in reversed(shards)]  # noqa: PTH100
         self.under_way: dict[Any, Shard] = {}
-        self.hint = ""
+        self.awaited = ""
+        self.room, self.looked = 0, -AGAIN
         self.over: SimpleQueue[Any] = SimpleQueue()
 
     def run(self) -> None:
         """Until every shard is over, or it is cancelled."""
-        told, started = False, time.monotonic()
+        started = time.monotonic()
+        told = False
         while self.ledger.open and not self.cancel.is_set():
             self._submit()
             self._hear(LISTEN)
-            if not told and time.monotonic() > started + ANSWER and not self.client.nthreads():
-                told = True
-                print(f"latebloom: no worker has come yet{self.hint}; Ctrl-C ends the waiting", file=sys.stderr)
+            if not told and time.monotonic() > started + ANSWER and not self._threads():
+                told, hint = True, f", see {self.awaited}" if self.awaited else ""
+                print(f"latebloom: no worker has come yet{hint}; Ctrl-C ends the waiting", file=sys.stderr)
 
     def stop(self) -> None:
         """Whoever works saves what it has and answers; what was not begun is forgotten."""
         if not self.under_way:
             return
-        with suppress(Exception):  # the scheduler may be gone
-            self.client.run(press, self.task.token, on_error="ignore")
+        self._forget(self._idle())
+        until, pressed = time.monotonic() + GRACE, -AGAIN
+        while self.under_way and time.monotonic() < until:
+            if time.monotonic() > pressed + AGAIN:  # again and again: a worker may just be dying, or beginning
+                pressed = time.monotonic()
+                with suppress(Exception):
+                    self.client.run(press, self.task.token, on_error="ignore")
+            self._hear(LISTEN, stopping=True)
+        self._forget(list(self.under_way))
+
+    def _idle(self) -> list[Any]:
+        """What no worker has begun, as far as the scheduler knows; all of it, if there is no scheduler any more."""
+        begun: set[str] = set()
+        with suppress(Exception):
             begun = {key for keys in self.client.processing().values() for key in keys}
-            idle = [future for future in self.under_way if future.key not in begun]
-            for future in idle:
-                del self.under_way[future]
-            self.client.cancel(idle)
-            until = time.monotonic() + GRACE
-            while self.under_way and time.monotonic() < until:
-                self._hear(LISTEN, stopping=True)
-            self.client.cancel(list(self.under_way))
-        self.under_way.clear()
+        return [future for future in self.under_way if future.key not in begun]
+
+    def _forget(self, futures: Sequence[Any]) -> None:
+        for future in futures:
+            del self.under_way[future]
+        with suppress(Exception):  # the scheduler may be gone
+            self.client.cancel(list(futures))
+
+    def _threads(self) -> int:
+        """How many shards can be computed at a time now."""
+        if time.monotonic() > self.looked + AGAIN:
+            self.room, self.looked = sum(self.client.nthreads().values()), time.monotonic()
+        return self.room
 
     def _submit(self) -> None:
-        while self.waiting and len(self.under_way) < AHEAD:
+        """One shard for each thread that there is, so that none waits behind a long one beside an idle worker."""
+        room = max(self._threads(), AHEAD if self.awaited else 1)
+        while self.waiting and len(self.under_way) < room:
             shard = self.waiting.pop()
             name = f"latebloom-{self.task.token}-{shard.number}-{uuid.uuid4().hex[:8]}"
             future = self.client.submit(self.task, shard, key=name, retries=RETRIES, pure=False)
