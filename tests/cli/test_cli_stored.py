@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -129,6 +131,73 @@ def test_filters(listed, kept):
     assert listed("--before", "2026-01-01") == []
 
 
+def test_a_condition_in_sql(listed, latebloom, kept):
+    assert listed("--where", "strength = 1e-3 and problem = 'sparse_recovery' and t2 is null") == [
+        SHORTER.key,
+        TRAINED.key,
+    ]
+    assert listed("--where", "steps < 1500", "--outcome", "finished") == [SHORTER.key]
+    assert listed("--where", "kind = 'study' or outcome = 'abandoned'", "--problem", "numbers") == [listed()[2]]
+    answer = latebloom("runs", "list", "--where", "kind = 'flow'", "--store", kept.path)
+    assert (answer.out.splitlines()[1].split()[0], answer.err) == (FLOW.key, "1 of 6 runs\n")
+
+
+def test_order_and_columns(latebloom, kept):
+    table = ("runs", "list", "--where", "kind is not null", "--store", kept.path)
+    rows = latebloom(*table, "--sort", "-steps,id", "--columns", "id,steps", "--json", "--limit", 3).json
+    assert [row["steps"] for row in rows] == [2000, 1000, None]
+    assert rows[0]["id"] == TRAINED.key
+    rising = latebloom(*table, "--sort", "strength,steps", "--columns", "steps", "--json").json
+    assert [row["steps"] for row in rising][:3] == [1000, 2000, None]  # all of one strength; then those without one
+    text = latebloom(*table, "--sort", "-steps", "--columns", "id,steps,t2,t2_low").out.splitlines()
+    assert text[0].split() == ["id", "steps", "t2", "t2_low"]
+    assert text[1].split() == [TRAINED.key, "2000", "2000"]
+
+
+def test_the_table_as_csv(latebloom, kept):
+    out = latebloom("runs", "list", "--csv", "--problem", "sparse", "--store", kept.path).out
+    head, newest, _ = csv.reader(io.StringIO(out))
+    row = dict(zip(head, newest, strict=True))
+    assert (row["id"], row["strength"], row["t2"], row["t2_high"]) == (SHORTER.key, "0.001", "", "inf")
+    assert (
+        latebloom("runs", "list", "--csv", "--columns", "id", "--limit", 1, "--store", kept.path).out.count("\n") == 2
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_runs_are_exported_as_a_table(latebloom, kept, tmp_path, suffix):
+    path = tmp_path / f"runs.{suffix}"
+    words = ("runs", "export", "--where", "kind = 'train' and steps > 0", path, "--columns", "id,steps,t2,t2_high")
+    assert latebloom(*words, "--store", kept.path, "--json").json == {"exported": str(path)}
+    read = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[suffix](path)
+    assert read["id"].tolist() == [TRAINED.key, SHORTER.key]
+    assert read["steps"].tolist() == [2000, 1000]
+    assert read["t2"].isna().all()
+    assert [float(value) for value in read["t2_high"]] == [math.inf, math.inf]
+
+
+def test_an_export_of_a_table_to_standard_output(latebloom, kept):
+    out = latebloom("runs", "export", "--where", "kind = 'flow'", "-", "--columns", "id,kind", "--store", kept.path).out
+    assert out == f"id,kind\n{FLOW.key},flow\n"
+
+
+def test_delete_what_meets_a_condition(latebloom, listed, kept):
+    before = listed()
+    answer = latebloom("runs", "delete", "--where", "steps < 1500", "--store", kept.path, "--json")
+    assert answer.json == {"deleted": [SHORTER.key]}
+    assert listed() == [key for key in before if key != SHORTER.key]
+    assert latebloom("runs", "delete", "--where", "steps < 1500", "--store", kept.path).out == "nothing deleted\n"
+
+
+def test_data_in_a_text_is_shown_by_its_ends(latebloom, tmp_path):
+    weights = [1 + number / 8 for number in range(20)]
+    penalty = lb.WeightedL2(1e-3, weights)
+    lb.run(lb.TrainJob(PROBLEM, lb.GradientDescent(0.01), penalty, steps=5), store=tmp_path / "s")
+    line = latebloom("runs", "list", "--store", tmp_path / "s").out.splitlines()[1]
+    assert "weighted_l2[strength=0.001,weights=(1 … 3.375)]" in line
+    assert len(line) < 500
+
+
 def test_the_number_left_out_is_said(latebloom, kept):
     assert latebloom("runs", "list", "--limit", 1, "--store", kept.path).err == "1 of 6 runs\n"
 
@@ -139,6 +208,19 @@ def test_the_number_left_out_is_said(latebloom, kept):
         (("list", "--outcome", "finnished"), "did you mean 'finished'"),
         (("list", "--since", "yesterday"), "'yesterday' is neither a date nor an age: write 2026-11-18"),
         (("list", "--limit", "-1"), "--limit"),
+        (("list", "--where", "strenght < 1"), "did you mean 'strength'"),
+        (("list", "--where", "1=1; drop table runs"), "is no condition"),
+        (("list", "--where", "id in (select content from '/etc/passwd')"), "is not allowed (it has a subquery)"),
+        (("list", "--sort", "-strenght"), "did you mean 'strength'"),
+        (("list", "--columns", "id,stepps"), "did you mean 'steps'"),
+        (("list", "--columns", ","), "names no column"),
+        (("list", "--csv", "--json"), "exclude each other"),
+        (("delete", "--where", "strenght < 1"), "did you mean 'strength'"),
+        (("delete", TRAINED.key, "--where", "true"), "needs one selection"),
+        (("export", TRAINED.key), "needs a file: write runs export"),
+        (("export", TRAINED.key, "x.csv", "--where", "true"), "takes an id or --where, not both"),
+        (("export", TRAINED.key, "x.csv", "--columns", "id"), "give --where, too"),
+        (("export", "--where", "true", "runs.doc"), "its suffix must be one of .csv, .parquet, .json; write runs.csv"),
         (("delete",), "needs one selection"),
         (("delete", TRAINED.key, "--partial"), "needs one selection"),
         (("delete", "--damaged", "--older-than", "3d"), "needs one selection"),

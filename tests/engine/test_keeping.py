@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,8 @@ from latebloom.engine.outcome import Ending
 from latebloom.engine.shard import Shard
 from latebloom.engine.storage import interruption, resume, run_stored
 from latebloom.errors import InputError, LatebloomWarning
-from latebloom.store import Store, states
+from latebloom.store import Store, StoreError, states
+from latebloom.store.group import draft
 
 JOB = lb.TrainJob(sparse(), lb.GradientDescent(0.1), lb.L1(1e-3), steps=3_000, memorised_at=0.05, generalised_at=0.3)
 
@@ -313,3 +316,106 @@ def test_a_script_run_twice_computes_nothing_the_second_time(tmp_path):
     assert call("1.0", "2") == first  # to the seconds it took
     assert call("1.5", "1").split()[1] != first.split()[1]
     assert states_of(tmp_path) == ["finished"] * 2
+
+
+def test_what_is_over_at_once_is_published_together(tmp_path, monkeypatch):
+    """Nothing of it is streamed, and one wait for the disk brings all of it there."""
+    groups, begun = [], []
+    real = Store.publish_all
+    monkeypatch.setattr(keeping, "SOON", 3.0)
+    monkeypatch.setattr(Store, "publish_all", lambda store, runs: groups.append(len(runs)) or real(store, runs))
+    monkeypatch.setattr(Store, "begin", lambda *_: begun.append(1))
+    monkeypatch.setattr(keeping, "GROUP", 60.0)
+    monkeypatch.setattr(keeping, "EARLY", 60.0)
+    jobs = [JOB.but({"problem.seed": seed}) for seed in range(1, 6)]
+    runs = lb.run(jobs, store=tmp_path, progress=False)
+    assert (groups, begun) == ([5], [])
+    assert states_of(tmp_path) == ["finished"] * 5
+    for job, run in zip(jobs, runs, strict=True):
+        assert same_run(lb.load(job.key, tmp_path), run)
+
+
+def test_what_waits_is_published_when_it_is_due_or_many(tmp_path, monkeypatch):
+    groups, done = [], threading.Event()
+    monkeypatch.setattr(Store, "publish_all", lambda _, runs: groups.append(len(runs)))
+    monkeypatch.setattr(Store, "supersede", lambda *_: done.set())
+    monkeypatch.setattr(keeping, "GROUP", 600.0)
+    monkeypatch.setattr(keeping, "MANY", 3)
+    over = keeping.Over(Store(tmp_path))
+    for number in range(3):
+        over.add(draft({"n": number}, {}, {}), None)
+    assert groups == [3]
+    done.clear()
+    monkeypatch.setattr(keeping, "GROUP", 0.01)
+    over.add(draft({"n": 3}, {}, {}), None)
+    assert done.wait(60)  # nobody comes by
+    over.publish()
+    assert groups == [3, 1, 0]
+
+
+def test_a_disk_that_refuses_a_group_is_said_to_who_comes_next(tmp_path, monkeypatch):
+    refused = threading.Event()
+
+    def refuse(*_):
+        refused.set()
+        raise StoreError("full")
+
+    monkeypatch.setattr(Store, "publish_all", refuse)
+    monkeypatch.setattr(keeping, "GROUP", 0.01)
+    over = keeping.Over(Store(tmp_path))
+    over.add(draft({"n": 0}, {}, {}), None)
+    assert refused.wait(60)
+    with pytest.raises(StoreError, match="full"):
+        over.publish()
+
+
+def test_what_goes_on_for_long_is_streamed_with_what_it_had_before(tmp_path, monkeypatch):
+    """The records of its first moments are on the disk as soon as any are."""
+    store = Store(tmp_path)
+    keeper = Keeper([JOB], store)
+    clock = iter([0.0, 0.5, 2.0])
+    monkeypatch.setattr(keeping.time, "monotonic", lambda: next(clock))
+    keeper.emit(0, {"step": np.arange(2)})
+    keeper.emit(0, {"step": np.arange(2, 4)})
+    assert store.runs() == []
+    keeper.emit(0, {"step": np.arange(4, 6)})
+    (run,) = store.runs()
+    assert run.columns["step"].tolist() == list(range(6))
+    keeper.close()
+
+
+def test_an_attempt_goes_when_a_group_replaces_it(tmp_path, monkeypatch, alone):
+    killed_run(JOB, tmp_path, monkeypatch)
+    (folder,) = tmp_path.glob("live/*")
+    (folder / "state.npz").unlink()  # nothing to go on from: it starts anew, and is over at once
+    monkeypatch.setattr(keeping, "SOON", 3.0)
+    monkeypatch.setattr(keeping, "EARLY", 60.0)
+    assert same_run(lb.run(JOB, store=tmp_path, progress=False), alone)
+    assert states_of(tmp_path) == ["finished"]
+
+
+def test_a_longer_run_looks_at_its_own_lineage_only(tmp_path, monkeypatch):
+    """However many runs there are; a store of before lineages were written down is looked through once."""
+    others = [JOB.but({"problem.seed": seed, "steps": 500}) for seed in (11, 12)]
+    lb.run([JOB, *others], store=tmp_path, progress=False)
+    looked = []
+    real = states.has_state
+    monkeypatch.setattr(states, "has_state", lambda folder: looked.append(folder.name) or real(folder))
+    longer = JOB.but({"steps": 4_000})
+    assert set(keeping.finished_states([longer], Store(tmp_path))) == {longer.key}
+    assert set(looked) == {JOB.key}
+    shutil.rmtree(tmp_path / "lineages")
+    for expected in ({JOB.key, *(job.key for job in others)}, {JOB.key}):
+        looked.clear()
+        assert set(keeping.finished_states([longer], Store(tmp_path))) == {longer.key}
+        assert set(looked) == expected
+
+
+def test_a_run_copied_from_another_store_is_gone_on_with_once_it_was_listed(tmp_path):
+    lb.run(JOB, store=tmp_path / "one", progress=False)
+    lb.run(JOB.but({"problem.seed": 11, "steps": 500}), store=tmp_path / "other", progress=False)
+    shutil.copytree(tmp_path / "one" / "runs" / JOB.key, tmp_path / "other" / "runs" / JOB.key)
+    longer, other = JOB.but({"steps": 4_000}), Store(tmp_path / "other")
+    assert keeping.finished_states([longer], other) == {}
+    assert len(other.frame()) == 2
+    assert set(keeping.finished_states([longer], other)) == {longer.key}

@@ -121,6 +121,7 @@ def test_what_passed_the_parser_would_still_meet_a_locked_door(tmp_path: Path, a
     with pytest.raises(duckdb.Error):
         connection.execute(attempt.format(secret=file)).fetchall()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["secret.csv"]
+    assert secret is not None
     assert secret.fetchall() == [(1,)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -131,6 +131,7 @@ def export(
         raise InputError("--json and - both want standard output: give a file, or leave --json out (--format json?)")
     from latebloom.store import export
 
+    what: Any
     if where is None:
         what, write, dump = place.get(run), export.export_run, export.export_bytes
     else:

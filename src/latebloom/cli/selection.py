@@ -38,8 +38,9 @@ class Selection:
         seen: list[int] = []
 
         def question(table: pa.Table) -> pa.Array:
-            import pyarrow.compute as pc
+            from latebloom.store.frame import compute
 
+            pc = compute()
             seen.append(len(table))
             return reduce(pc.and_, self._conditions(table), pc.is_valid(table["id"]))
 
@@ -47,8 +48,10 @@ class Selection:
 
     def _conditions(self, table: pa.Table) -> Iterator[pa.Array]:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
+        from latebloom.store.frame import compute
+
+        pc = compute()
         if self.problem is not None:
             yield pc.match_substring(table["text"], self.problem, ignore_case=True)
         if self.outcome is not None:

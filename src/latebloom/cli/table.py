@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 def ordered(rows: pa.Table, sort: str | None) -> pa.Table:
     """The rows newest first, or by columns; what has no value comes last, what is equal newest first."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     rows = rows.take(pa.array(range(len(rows) - 1, -1, -1), pa.int64()))
     if sort is None or not len(rows):
         return rows
-    from latebloom.store.frame import named
+    from latebloom.store.frame import compute, named
 
     keys = [(name.removeprefix("-"), "descending" if name.startswith("-") else "ascending") for name in words(sort)]
     table = named(rows, [name for name, _ in keys]).append_column("#", pa.array(range(len(rows))))
-    return rows.take(pc.sort_indices(table, sort_keys=[*dict(keys).items(), ("#", "ascending")]))
+    return rows.take(compute().sort_indices(table, sort_keys=[*dict(keys).items(), ("#", "ascending")]))
 
 
 def named_columns(columns: str | None) -> list[str] | None:

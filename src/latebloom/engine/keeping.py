@@ -53,10 +53,14 @@ class Keeper(Listener):
         self.warned = False
 
     def emit(self, number: int, rows: Rows) -> None:
-        if number in self.live or time.monotonic() - self.since.setdefault(number, time.monotonic()) > EARLY:
+        if number in self.live or self._is_long(number):
             self._live(number).append(rows)
         else:
             self.early.setdefault(number, []).append(rows)
+
+    def _is_long(self, number: int) -> bool:
+        now = time.monotonic()
+        return now - self.since.setdefault(number, now) > EARLY
 
     def _live(self, number: int) -> LiveRun:
         if number not in self.live:
@@ -111,6 +115,9 @@ class Keeper(Listener):
             print(f"latebloom: goes on from {where}", file=sys.stderr)
 
     def advanced(self, batch: AbstractBatch) -> None:
+        for number in batch.numbers:
+            if number in self.early and self._is_long(number):
+                self._live(number)
         worked, ends = batch.seconds, [number for number in batch.numbers if batch.at_end(number)]
         if worked >= self.due[id(batch)]:
             took = self._write(batch, batch.numbers)
@@ -189,30 +196,47 @@ class Keeper(Listener):
 
 
 class Over:
-    """Runs that were over at once, until they are published together; threads add to it."""
+    """Runs that were over at once, until they are published together; threads add to it.
+
+    They wait for at most `GROUP` seconds, whatever else is going on: a timer publishes them.
+    """
 
     def __init__(self, store: Store):
         self.store = store
-        self.lock = threading.Lock()
+        self.adding, self.publishing = threading.Lock(), threading.Lock()
         self.waiting: list[tuple[Draft, tuple[float, float] | None]] = []
-        self.due = 0.0
+        self.timer: threading.Timer | None = None
+        self.error: BaseException | None = None  # of the timer's thread, for the next that comes by
 
     def add(self, run: Draft, at: tuple[float, float] | None) -> None:
         """Keeps a run; `at` is how far it is, if that is not its end."""
-        with self.lock:
+        with self.adding:
             if not self.waiting:
-                self.due = time.monotonic() + GROUP
+                self.timer = threading.Timer(GROUP, self._due)
+                self.timer.daemon = True
+                self.timer.start()
             self.waiting.append((run, at))
-            is_due = time.monotonic() > self.due or len(self.waiting) >= MANY
-        if is_due:
+            are_many = len(self.waiting) >= MANY
+        if are_many or self.error is not None:
             self.publish()
 
     def publish(self) -> None:
-        """Brings them to the disk; what they replace goes."""
-        with self.lock:
-            group, self.waiting = self.waiting, []
-        self.store.publish_all([run for run, _ in group])
-        self.store.supersede({run.key: (run.id, at) for run, at in group})
+        """Brings them to the disk; what they replace goes. When it is over nothing of before is under way."""
+        with self.publishing:
+            with self.adding:
+                group, self.waiting = self.waiting, []
+                if self.timer is not None:
+                    self.timer.cancel()
+            self.store.publish_all([run for run, _ in group])
+            self.store.supersede({run.key: (run.id, at) for run, at in group})
+        if self.error is not None:
+            raise self.error
+
+    def _due(self) -> None:
+        try:
+            self.publish()
+        except BaseException as error:
+            self.error = error
 
 
 def finished_states(jobs: Sequence[AbstractJob], store: Store) -> dict[str, Path]:

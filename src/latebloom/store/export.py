@@ -128,7 +128,7 @@ def records(frame: pd.DataFrame, *, lossless: bool = False) -> list[dict[str, An
     return [plain(dict(zip(columns, row, strict=True)), lossless=lossless) for row in rows]
 
 
-def _told(values: pd.Series) -> list[Any]:
+def _told(values: Any) -> list[Any]:
     return [one.isoformat(timespec="seconds") for one in values] if values.dtype.kind == "M" else values.tolist()
 
 

@@ -29,8 +29,13 @@ FUNCTIONS = (
     *("starts_with", "upper"),
 )
 _CLAUSES = ("group_expressions", "group_sets", "having", "sample", "qualify", "modifiers")
-_SETTINGS = {"enable_external_access": "false", "autoinstall_known_extensions": "false", "threads": "1"}
-_SETTINGS |= {"autoload_known_extensions": "false", "allow_community_extensions": "false"}
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "threads": "1",
+}
 # Words of SQL that are columns here; in a condition with a CASE they are what they are there.
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\b(?:when|end)\b", re.IGNORECASE)
 EXAMPLE = "strength < 1e-4 and problem = 'sparse_recovery' and t2 is null"

@@ -129,7 +129,7 @@ def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
     pq.write_table(table, file, write_page_checksum=True, use_dictionary=_texts(table))
 
 
-def _texts(table: pa.Table) -> list[str]:
+def _texts(table: pa.Table) -> Any:
     """The columns that repeat themselves: a dictionary of different numbers is larger than they are."""
     return [field.name for field in table.schema if str(field.type) == "string"]
 

@@ -8,6 +8,7 @@ before what it wraps; then each has a column of its own, too: `problem_seed`, `m
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
@@ -25,6 +26,11 @@ LAST = (*TIMES, "end", "outcome", "seconds", "gradients", "when")
 OWN = {*FIRST, *LAST}
 _HIDDEN = ("state", "text", "stamp", "inode")  # in a store's table, and not shown
 _TEXTS = {*FIRST, "outcome", "state", "text", "stamp"}
+
+
+def compute() -> Any:
+    """`pyarrow.compute`, whose functions are made when it is loaded, so that no type checker knows them."""
+    return importlib.import_module("pyarrow.compute")
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -93,7 +99,7 @@ def named(table: pa.Table, wanted: Sequence[str] | None = None) -> pa.Table:
 
 def is_run(table: pa.Table) -> Any:
     """Which rows are those of runs, and not of tables of derived numbers."""
-    import pyarrow.compute as pc
+    pc = compute()
 
     return pc.not_equal(table["kind"], STUDY)
 
@@ -142,7 +148,8 @@ def _order(path: str) -> tuple[int, int]:
 def _in_one_run(table: pa.Table, paths: Sequence[str]) -> bool:
     """Whether two of the columns have a value in one row."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    pc = compute()
 
     if len(paths) < 2:
         return False
@@ -152,7 +159,8 @@ def _in_one_run(table: pa.Table, paths: Sequence[str]) -> bool:
 
 def _merged(name: str, columns: Sequence[Any]) -> Any:
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    pc = compute()
 
     if name == "when":
         return pa.array([datetime.fromtimestamp(seconds) for seconds in columns[0].to_pylist()], pa.timestamp("us"))

@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS {_TABLE} (
 _SELECT = f"SELECT state, id, stamp, configuration, summary FROM {_TABLE}"
 _PATIENCE = 0.5  # seconds to wait for another process; then reading the folders is as quick
 
-Name = tuple[str, str]  # state and id
+Name = tuple[State, str]  # state and id
 
 
 class Row(NamedTuple):
@@ -124,7 +124,8 @@ def list_runs(layout: Layout) -> list[StoredRun]:
     runs: dict[Name, StoredRun] = {}
     changed: dict[Name, Row] = {}
     for state, folder in layout.places():
-        name, stamp = (state, folder.name), stamp_of(state, folder)
+        name: Name = (state, folder.name)
+        stamp = stamp_of(state, folder)
         run = from_row(known.get(name), stamp, state, folder)
         if run is None and (run := from_disk(layout, state, folder)) and stamp:
             changed[name] = row_of(run, stamp)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from latebloom.store.atomic import durable
 from latebloom.store.errors import DamagedError, GoneError, NewerError
 from latebloom.store.facts import facts_of, text_of
-from latebloom.store.frame import joined, table_of
+from latebloom.store.frame import compute, joined, table_of
 from latebloom.store.index import Index, Name, from_disk, from_row, row_of, stamp_of
 from latebloom.store.layout import Layout, inodes
 from latebloom.store.run import StoredRun, set_aside, warn
@@ -39,9 +39,9 @@ def choose(layout: Layout, questions: Sequence[Callable[[pa.Table], Any]] = ()) 
 
     Every one of them is what its folder has now.
     """
-    import pyarrow.compute as pc
-
+    pc = compute()
     distrusted: set[str] = set()
+    rows = table_of([])
     for _ in range(_ROUNDS):
         rows = current(layout, distrusted)
         if questions:
@@ -87,7 +87,8 @@ def _scan(layout: Layout) -> pa.Table:
 def _kept(layout: Layout, known: pa.Table, there: pa.Table, distrusted: Collection[str]) -> tuple[pa.Table, int]:
     """The rows that still hold, and how many of them have their folder under another inode."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    pc = compute()
 
     places = pc.index_in(known["id"], there["id"].combine_chunks())
     found = pa.table({name: there[name].take(places) for name in ("state", "inode")})
@@ -104,7 +105,8 @@ def _kept(layout: Layout, known: pa.Table, there: pa.Table, distrusted: Collecti
 
 def _not_in(ids: Any, others: Collection[str]) -> Any:
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    pc = compute()
 
     return pc.invert(pc.is_in(ids, value_set=pa.array(list(others), pa.string())))
 
