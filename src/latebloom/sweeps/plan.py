@@ -36,15 +36,24 @@ class Costs:
         )
 
     def cut(self, numbers: Collection[int], *, workers: int, threads: int) -> list[tuple[int, ...]]:
-        """The cells in shards of one program each, of about equal work and number: then one program serves them all."""
+        """The cells in shards of one program each, of about equal work and number: then one program serves them all.
+
+        So many are wanted as powers of two go: a number that followed the estimate would be another one each time, and
+        with it the size of a shard, which is part of its program.
+        """
         wanted = set(numbers)
-        share = min(SHARD_SECONDS * threads, self.seconds(wanted) / workers)
+        share = SHARD_SECONDS * threads
         shards: list[tuple[int, ...]] = []
         for group, cells in self.survey.groups.items():
             left = sorted((n for n in cells if n in wanted), key=lambda number: -self.survey.lengths[number])
             if not left:
                 continue
-            size = max(1, min(MOST_CELLS, round(share / self._mean(group, left)), -(-len(left) // workers)))
+            count = 1
+            while count < len(left) and (
+                count < workers or len(left) > count * MOST_CELLS or self._mean(group, left) * len(left) > count * share
+            ):
+                count *= 2
+            size = -(-len(left) // count)
             count = -(-len(left) // size)
             dealt = [number for start in range(count) for number in left[start::count]]
             shards += [tuple(dealt[start : start + size]) for start in range(0, len(dealt), size)]

@@ -22,6 +22,7 @@ from latebloom.sweeps.survey import Survey, survey
 from latebloom.sweeps.written import shown_axes, write_down
 
 ENOUGH = 2  # shards per worker in the first round, after which the rest is cut by what they took
+CLOSE = 2.0  # an estimate that is within this factor stands
 
 
 @says_what_it_takes
@@ -130,10 +131,14 @@ class _Doing:
         first = shards[: ENOUGH * self.place.workers]
         took = self._compute(first)
         said = estimate.seconds([number for cells in first for number in cells])
-        rest = [number for cells in shards[len(first) :] for number in cells]
+        rest = shards[len(first) :]
         if rest and not self.cancel.is_set():
-            estimate.correction = min(max(took / max(said, 1e-9), 0.01), 100.0)
-            self._compute(estimate.cut(rest, workers=self.place.workers, threads=self.threads))
+            factor = took / max(said, 1e-9)
+            if not 1 / CLOSE < factor < CLOSE:
+                estimate.correction = min(max(factor, 0.01), 100.0)
+                left = [number for cells in rest for number in cells]
+                rest = estimate.cut(left, workers=self.place.workers, threads=self.threads)
+            self._compute(rest)
 
     def _compute(self, shards: list[tuple[int, ...]], *, wait: bool = False) -> float:
         """Hands shards to the place; the seconds of work that they took."""
