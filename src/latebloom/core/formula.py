@@ -80,7 +80,7 @@ class Formula:
 
     def _read(self, node: ast.AST) -> Callable[[Mapping[str, Any]], Any]:
         """A function of the values of the names that gives what a part of the text says."""
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
             number = float(node.value) if abs(node.value) < 1e308 else math.inf  # an int would grow without end
             return lambda _: number
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:

@@ -109,7 +109,7 @@ def is_one_of(table: pa.Table, ids: Sequence[str]) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.is_in(table["id"], value_set=pa.array(list(ids), pa.string()))
+    return pc.is_in(table["id"], value_set=pa.array(list(ids), pa.string()))  # type: ignore[attr-defined]
 
 
 def shown(table: pa.Table) -> dict[str, list[str]]:

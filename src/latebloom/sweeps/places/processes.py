@@ -80,7 +80,7 @@ class _Office:
         self.ledger = Ledger(shards)
         self.errors: list[Exception] = []
         self.todo: SimpleQueue[Shard | None] = SimpleQueue()
-        self.heard: SimpleQueue[tuple[str, Shard, Any]] = SimpleQueue()
+        self.heard: SimpleQueue[tuple[str, Any, Any]] = SimpleQueue()  # how, which shard, and what came of it
         self.stopping = threading.Event()
         self.busy: list[Worker] = []
         self.lock = threading.Lock()
@@ -93,7 +93,7 @@ class _Office:
             thread.start()
 
     def _sit(self) -> None:
-        worker = None
+        worker, shard = None, None
         try:
             while (shard := self.todo.get()) is not None and not self.stopping.is_set():
                 worker = worker or self._hire()
