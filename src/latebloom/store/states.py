@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,12 +74,17 @@ def has_state(folder: Path) -> bool:
     return (folder / STATE).exists()
 
 
-def attempts(layout: Layout) -> dict[str, list[Path]]:
-    """The folders of runs that did not come to their end and that no process is at work on, by their key."""
+def attempts(layout: Layout, keys: Collection[str] | None = None) -> dict[str, list[Path]]:
+    """The folders of runs that did not come to their end and that no process is at work on, by their key.
+
+    Only those of some `keys`, if they are given: to ask for the owner of every live run takes 0.3 ms each.
+    """
     found: dict[str, list[Path]] = {}
-    left = [folder for folder in folders(layout.live) if not is_owned(folder)]
-    for folder in [*folders(layout.partial), *left]:
-        found.setdefault(folder.name.partition("-")[0], []).append(folder)
+    for parent in (layout.partial, layout.live):
+        for folder in folders(parent):
+            key = folder.name.partition("-")[0]
+            if (keys is None or key in keys) and not (parent == layout.live and is_owned(folder)):
+                found.setdefault(key, []).append(folder)
     return found
 
 
@@ -180,7 +185,7 @@ def supersede(layout: Layout, published: Mapping[str, tuple[str, tuple[Any, Any]
 
     Of the attempts at a key that is all but the run itself, or those whose state is not further than it.
     """
-    known = attempts(layout) if published else {}
+    known = attempts(layout, published.keys()) if published else {}
     for key in published.keys() & known.keys():
         but, at = published[key]
         for folder in known[key]:
