@@ -54,7 +54,8 @@ def test_the_derivative_is_the_projection_onto_the_kernel_of_the_hessian():
 
 
 def test_another_start_compiles_nothing(compiles):
-    limit_map(HYPERBOLA)
+    for start in (None, np.array([2.0, 1.0])):
+        limit_map(HYPERBOLA, start)
     with compiles() as count:
         limit_map(HYPERBOLA, np.array([1.0, 2.0]))
     assert count() == 0

@@ -48,7 +48,8 @@ def test_with_a_worker_killed_every_bit_is_that_of_one_process(cluster, tmp_path
     assert (tmp_path / "died").exists()
     made.sort(key=lambda one: one.number)
     assert [(one.ids, one.failed) for one in made] == [(one.ids, {}) for one in here]
-    assert [one.computed for one in made] == [2, 2, 1]  # of the second shard one run was in the store
+    # Of the second shard one run was over: in the store, or waiting for the others of its second.
+    assert [one.computed for one in made] in ([2, 2, 1], [2, 3, 1])
     keys = [key for one in made for key in one.ids if key]
     assert all(same_run(lb.load(key, tmp_path / "alone"), lb.load(key, tmp_path / "store")) for key in keys)
     assert len(keys) == 6

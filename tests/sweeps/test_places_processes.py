@@ -75,7 +75,8 @@ def test_a_worker_that_is_killed_loses_its_unfinished_runs_only_and_no_bit_diffe
     made.sort(key=lambda one: one.number)
     assert [key for one in made for key in one.ids] == list(alone)
     assert [one.failed for one in made] == [{}, {}, {}]
-    assert [one.computed for one in made] == [2, 2, 1]  # of the second shard one run was in the store
+    # Of the second shard one run was over: in the store, or waiting for the others of its second.
+    assert [one.computed for one in made] in ([2, 2, 1], [2, 3, 1])
     assert all(same_run(alone[key], lb.load(key, store)) for key in alone)
     assert states(store) == ["finished"] * 6
 

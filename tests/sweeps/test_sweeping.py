@@ -20,7 +20,7 @@ import latebloom as lb
 from latebloom.engine.outcome import Ending
 from latebloom.errors import InputError, LatebloomWarning
 from latebloom.store import StoreError
-from latebloom.store import live as live_module
+from latebloom.store import group as group_module
 from latebloom.store.checksums import seal
 from latebloom.sweeps import plan, shards
 from latebloom.sweeps.places.here import Here
@@ -225,9 +225,8 @@ def started(file: Path, store: Path) -> subprocess.Popen[str]:
 
 
 def under_way(process: subprocess.Popen[str], store: Path) -> subprocess.Popen[str]:
-    """The process, as soon as it has written records."""
-    while not any((store / "live").glob("*/records.arrows")):
-        assert process.poll() is None
+    """The process, as soon as it has claimed runs."""
+    while process.poll() is None and not any((store / "claims").glob("[0-9a-f]*")):
         time.sleep(0.01)
     return process
 
@@ -300,16 +299,12 @@ def test_a_flag_that_is_set_between_shards_ends_the_sweep(tmp_path):
 
 def test_a_full_disk_is_one_line_and_damages_nothing(tmp_path, monkeypatch):
     sweep = lb.Sweep(JOB.but({"steps": 100}), AXES, name="full")
-    real, count = live_module.write_table, []
 
-    def fills_up(*given):
-        count.append(1)
-        if len(count) > 3:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real(*given)
+    def is_full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(live_module, "write_table", fills_up)
+        patch.setattr(group_module, "sync_files", is_full)
         text = r"^cannot write to the store at \S+ \(No space left on device\): choose another with --store DIR$"
         with pytest.raises(StoreError, match=text):
             lb.sweep(sweep, store=tmp_path)
